@@ -1,0 +1,38 @@
+"""Loops over pairs: the only place that imports numba.
+
+A kernel works through a block of `Rows` and writes one number, or one column, per row. `reference` holds the
+same functions in NumPy, of the same signature and meaning.
+
+==========================  ====================================================================
+kernel                      per row i, over the measured pairs ij
+==========================  ====================================================================
+kept_product_rows           sum_j T(d_ij^2 - |x_i - x_j|^2) u_j, with T(r) = r where |r| <= cut, else 0
+stress_rows                 gradient and value of sum_j w_ij clip(d_ij - |x_i - x_j|, low, high)^2 / 2
+stress_curvature_rows       Gauss-Newton curvature of the same, times a direction
+residual_histogram_rows     counts of d_ij - |x_i - x_j| by sign and logarithmic bin
+==========================  ====================================================================
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+# Bins of the residual histogram: BINS_PER_OCTAVE for every power of two from 2**LOWEST_OCTAVE upwards, in units
+# in which the largest distance lies between 1 and 2. The first bin also takes everything smaller.
+BINS_PER_OCTAVE = 32
+LOWEST_OCTAVE = -60
+N_BINS = 64 * BINS_PER_OCTAVE
+
+
+class Rows(NamedTuple):
+    """A block of rows of pairs, in the layout the kernels read."""
+
+    values: np.ndarray  # the distances of all rows, one row after the other; nan = not measured
+    starts: np.ndarray  # row i holds values[starts[i]:starts[i + 1]]
+    columns: np.ndarray | None  # the other point of each value; None: every column is there, in order
+    weights: np.ndarray | None  # of each value; None: all one
+    first: int  # the point that the block's first row belongs to
+    unit: float  # a value times this is in working units
+    squared: bool  # the values are squared distances

@@ -1,0 +1,70 @@
+"""What the kernels mean, in NumPy: same names, same signatures, full blocks of pairs at once."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from robustmds.kernels import BINS_PER_OCTAVE, LOWEST_OCTAVE, N_BINS, Rows
+
+
+def dense(rows: Rows, n_points: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the block's distances and weights as (rows, n_points) arrays; nan where there is no pair."""
+    n_rows = rows.starts.size - 1
+    seen, weights = np.full((n_rows, n_points), np.nan), np.zeros((n_rows, n_points))
+    for i in range(n_rows):
+        here = slice(rows.starts[i], rows.starts[i + 1])
+        columns = np.arange(n_points) if rows.columns is None else rows.columns[here]
+        seen[i, columns] = rows.values[here] * rows.unit
+        weights[i, columns] = 1.0 if rows.weights is None else rows.weights[here]
+    return (np.sqrt(seen) if rows.squared else seen), weights
+
+
+def differences(rows: Rows, lines: np.ndarray) -> np.ndarray:
+    """Return x_i - x_j for the rows i of the block and all j, as (r, rows, n)."""
+    own = lines[:, rows.first : rows.first + rows.starts.size - 1]
+    return own[:, :, None] - lines[:, None, :]
+
+
+def kept_product_rows(rows, points, basis, cut, out, row_loss, row_kept):
+    seen, _ = dense(rows, points.shape[1])
+    residual = seen**2 - (differences(rows, points) ** 2).sum(axis=0)
+    kept = np.abs(residual) <= cut
+    residual = np.where(kept, residual, 0.0)
+    out[:] = (residual @ basis.T).T
+    row_loss[:], row_kept[:] = (residual**2).sum(axis=1), kept.sum(axis=1)
+
+
+def _stress_terms(rows, points, band):
+    low, high = band
+    seen, weights = dense(rows, points.shape[1])
+    difference = differences(rows, points)
+    model = np.sqrt((difference**2).sum(axis=0))
+    residual = seen - model
+    return difference, model, residual, weights, (low <= residual) & (residual <= high)
+
+
+def stress_rows(rows, points, band, gradient, row_loss, row_kept, row_weight):
+    difference, model, residual, weights, kept = _stress_terms(rows, points, band)
+    pull = np.divide(weights * residual, model, out=np.zeros_like(model), where=kept & (model > 0))
+    gradient[:] = -(pull * difference).sum(axis=2)
+    row_loss[:] = 0.5 * np.nansum(weights * np.clip(residual, *band) ** 2, axis=1)
+    row_kept[:], row_weight[:] = kept.sum(axis=1), (weights * kept).sum(axis=1)
+
+
+def stress_curvature_rows(rows, points, direction, band, out):
+    difference, model, _, weights, kept = _stress_terms(rows, points, band)
+    slope = (difference * differences(rows, direction)).sum(axis=0)
+    stiffness = np.divide(weights * slope, model**2, out=np.zeros_like(model), where=kept & (model > 0))
+    out[:] = (stiffness * difference).sum(axis=2)
+
+
+def residual_histogram_rows(rows, points, counts):
+    seen, _ = dense(rows, points.shape[1])
+    residual = seen - np.sqrt((differences(rows, points) ** 2).sum(axis=0))
+    own = rows.first + np.arange(seen.shape[0])
+    residual = residual[(np.arange(seen.shape[1]) > own[:, None]) & ~np.isnan(residual)]
+    mantissa, exponent = np.frexp(np.abs(residual))
+    part = ((mantissa - 0.5) * 2 * BINS_PER_OCTAVE).astype(int)
+    bins = np.clip((exponent - 1 - LOWEST_OCTAVE) * BINS_PER_OCTAVE + part, 0, N_BINS - 1)
+    bins[residual == 0] = 0
+    np.add.at(counts[0], ((residual > 0).astype(int), bins), 1)
