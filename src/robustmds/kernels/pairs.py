@@ -2,8 +2,8 @@
 
 Every row owns its sums and is worked through in the same chunks whoever asks for it, so no number depends on
 how many threads there are or how the rows are cut into blocks. Coordinates come as (r, n) arrays, one contiguous
-line per component, so that the loops over a chunk vectorise for any r; the rows of a group share each chunk of
-those lines while it lies in the first-level cache.
+line per component and an even number of them (an odd one is followed by zeros), so that the loops over a chunk
+vectorise for any r; the rows of a group share each chunk of those lines while it lies in the cache.
 
 Two habits keep the loops vectorised: positions are unsigned (no test for negative indices), and counts are
 floating-point numbers (exact far beyond any row length).
@@ -16,8 +16,8 @@ import numpy as np
 from robustmds.kernels import BINS_PER_OCTAVE, LOWEST_OCTAVE
 from robustmds.kernels._jit import parallel_kernel, prange, serial_kernel
 
-CHUNK = 1024
-GROUP = 16
+CHUNK = 2048
+GROUP = 8
 
 
 @serial_kernel
@@ -46,16 +46,16 @@ def longest_row(starts, group, stop):
 
 
 @serial_kernel
-def sq_model(columns, points, own, lo, offset, n_here, model):
-    """Fill `model` with the squared distances from point `own` to the points of a chunk."""
+def sq_model(columns, points, n_lines, own, lo, offset, n_here, model):
+    """Fill `model` with the squared distances from point `own` to a chunk's, over the first `n_lines` lines."""
     for t in range(n_here):
-        difference = points[0, own] - points[0, column(columns, lo, offset, t)]
-        model[t] = difference * difference
-    for c in range(1, points.shape[0]):
-        x = points[c, own]
+        model[t] = 0.0
+    for c in range(0, n_lines, 2):
+        x, y = points[c, own], points[c + 1, own]
         for t in range(n_here):
-            difference = x - points[c, column(columns, lo, offset, t)]
-            model[t] += difference * difference
+            j = column(columns, lo, offset, t)
+            dx, dy = x - points[c, j], y - points[c + 1, j]
+            model[t] += dx * dx + dy * dy
 
 
 @serial_kernel
@@ -89,19 +89,29 @@ def plain_sum(values, n_here):
 
 
 @serial_kernel
-def keep_within(values, lo, unit, squared, cut, n_here, kept):
-    """Replace the squared model in `kept` by the squared residual, or by 0 where it is set aside or missing."""
-    loss, n_kept = 0.0, 0.0
+def keep_within(values, columns, points, basis, own, lo, offset, unit, squared, cut, n_here, model, kept):
+    """Fill `kept` with the squared residual, or 0 where it is set aside or missing; sum it up on the way.
+
+    `model` brings the squared distances over all lines but the last two, which are added here, where the
+    distances are read: most maps have no others.
+    """
+    last = points.shape[0] - 1
+    x, y = points[last - 1, own], points[last, own]
+    sq_loss, n_kept, total_u, total_v = 0.0, 0.0, 0.0, 0.0
     for t in range(n_here):
+        j = column(columns, lo, offset, t)
         seen = values[np.uintp(lo + t)] * unit
         seen = seen if squared else seen * seen
-        residual = seen - kept[t]
+        dx, dy = x - points[last - 1, j], y - points[last, j]
+        residual = seen - (model[t] + dx * dx + dy * dy)
         good = 1.0 if abs(residual) <= cut else 0.0
         residual = residual if good == 1.0 else 0.0
-        loss += residual * residual
+        sq_loss += residual * residual
         n_kept += good
+        total_u += residual * basis[last - 1, j]
+        total_v += residual * basis[last, j]
         kept[t] = residual
-    return loss, n_kept
+    return sq_loss, n_kept, total_u, total_v
 
 
 @serial_kernel
@@ -139,21 +149,27 @@ def stiffness_within(values, weights, lo, unit, squared, low, high, n_here, mode
 @serial_kernel
 def kept_product_group(values, starts, columns, first, unit, squared, group, stop, points, basis, cut, out, loss, kept):
     """Do the rows of one group, chunk by chunk."""
-    room = np.empty(CHUNK)
+    model, residual = np.zeros(CHUNK), np.empty(CHUNK)
+    n_early = points.shape[0] - 2
     for i in range(group, stop):
         loss[i], kept[i] = 0.0, 0.0
         for c in range(basis.shape[0]):
             out[c, i] = 0.0
     for offset in range(0, longest_row(starts, group, stop), CHUNK):
         for i in range(group, stop):
-            lo = starts[i] + offset
+            lo, own = starts[i] + offset, first + i
             n_here = min(CHUNK, starts[i + 1] - lo)
             if n_here <= 0:
                 continue
-            sq_model(columns, points, first + i, lo, offset, n_here, room)
-            chunk_loss, chunk_kept = keep_within(values, lo, unit, squared, cut, n_here, room)
-            for c in range(basis.shape[0]):
-                out[c, i] += weighted_sum(columns, basis, c, lo, offset, n_here, room)
+            if n_early > 0:
+                sq_model(columns, points, n_early, own, lo, offset, n_here, model)
+            chunk_loss, chunk_kept, total_u, total_v = keep_within(
+                values, columns, points, basis, own, lo, offset, unit, squared, cut, n_here, model, residual
+            )
+            for c in range(n_early):
+                out[c, i] += weighted_sum(columns, basis, c, lo, offset, n_here, residual)
+            out[n_early, i] += total_u
+            out[n_early + 1, i] += total_v
             loss[i] += chunk_loss
             kept[i] += chunk_kept
 
@@ -184,7 +200,7 @@ def stress_group(
             n_here = min(CHUNK, starts[i + 1] - lo)
             if n_here <= 0:
                 continue
-            sq_model(columns, points, own, lo, offset, n_here, room)
+            sq_model(columns, points, points.shape[0], own, lo, offset, n_here, room)
             chunk_loss, chunk_kept, chunk_weight = pull_within(
                 values, weights, lo, unit, squared, low, high, n_here, room
             )
@@ -222,7 +238,7 @@ def curvature_group(
             n_here = min(CHUNK, starts[i + 1] - lo)
             if n_here <= 0:
                 continue
-            sq_model(columns, points, own, lo, offset, n_here, model)
+            sq_model(columns, points, points.shape[0], own, lo, offset, n_here, model)
             inner_products(columns, points, direction, own, lo, offset, n_here, slope)
             stiffness_within(values, weights, lo, unit, squared, low, high, n_here, model, slope)
             total = plain_sum(slope, n_here)
@@ -260,7 +276,7 @@ def histogram_part(values, starts, columns, first, unit, squared, begin, end, po
         for lo in range(starts[i], starts[i + 1], CHUNK):
             offset = lo - starts[i]
             n_here = min(CHUNK, starts[i + 1] - lo)
-            sq_model(columns, points, own, lo, offset, n_here, room)
+            sq_model(columns, points, points.shape[0], own, lo, offset, n_here, room)
             for t in range(n_here):
                 seen = values[lo + t] * unit
                 seen = math.sqrt(seen) if squared else seen
