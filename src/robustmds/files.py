@@ -88,15 +88,16 @@ def _refusing(path: str | Path, rule: str, advice: str) -> Iterator[None]:
 
 
 def _read_numpy(path: Path) -> npt.NDArray[Any] | Labelled | Pairs:
-    loaded = np.load(path, mmap_mode="r", allow_pickle=False)
-    if isinstance(loaded, np.ndarray):
-        return _checked(loaded)
-    with loaded:
-        return _read_archive(loaded)
+    with path.open("rb") as file:  # np.load leaves a broken archive open if it opened it itself
+        if file.read(2) == b"PK":
+            file.seek(0)
+            with np.load(file, allow_pickle=False) as archive:
+                return _read_archive(archive)
+    return _checked(np.load(path, mmap_mode="r", allow_pickle=False))
 
 
 def _read_archive(archive: Mapping[str, npt.NDArray[Any]]) -> npt.NDArray[Any] | Labelled | Pairs:
-    labels = tuple(archive["labels"].astype(str).tolist()) if "labels" in archive else None
+    labels = tuple(archive["labels"].astype(str).ravel().tolist()) if "labels" in archive else None
     _refuse_repeats("label", labels or ())
     if {"i", "j", "distances"} <= set(archive):
         weights = _checked(archive["weights"]) if "weights" in archive else None
@@ -111,9 +112,10 @@ def _read_archive(archive: Mapping[str, npt.NDArray[Any]]) -> npt.NDArray[Any] |
 
 
 def _checked(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    values = np.asanyarray(values)  # bytes, if an archive holds something else than arrays
     if values.dtype.kind not in "iuf":
         raise InputError("", "must hold real numbers", f"got {values.dtype}", "Save it as float64.")
-    if values.ndim != 1 and values.shape != values.shape[:1] * 2:
+    if values.ndim != 1 and (not values.ndim or values.shape != values.shape[:1] * 2):
         raise InputError("", "must be square, or one number per pair", f"got shape {values.shape}")
     return values
 
@@ -185,6 +187,8 @@ def _rows(lines: Iterator[Line], delimiter: str) -> Iterator[Row]:
 
 def _value(cell: str) -> float | None:
     """Return the number in a cell, NaN for a missing one, None for a word."""
+    if "_" in cell:  # Python reads 1_2 as twelve; in a file it is a label
+        return None
     with suppress(ValueError):
         return math.nan if cell.lower() in MISSING else float(cell)
     return None
@@ -206,6 +210,8 @@ def _is_edge_list(head: list[list[str]], width: int, *, has_header: bool, first:
         return False
     if width < 3 or not body or not head[0][0] or not (has_header or width == 3):  # noqa: PLR2004 - see above
         return False
+    if len(head[0]) < width:  # the first column has no name, so the header does not say which are the ends
+        return False
     ends = [_value(cell) for row in body for cell in row[:2] if cell]
     one_row_of_numbers = len(head) == 1 and None not in ends
     # A word or a whole number names a point; NA may be Namibia.
@@ -223,6 +229,9 @@ def _labelled_sides(head: list[list[str]], width: int) -> tuple[bool, bool]:
     corner, body = head[0][0], head[1:]
     outer = chain(head[0][1:], (row[0] for row in body))
     numbered = (not corner or _is_word(corner)) and all(map(WHOLE.fullmatch, outer))
+    if numbered and not corner and not any(row[k] for k, row in enumerate(body[: width - 1], 1)):
+        # The whole diagonal is empty, so the corner may be part of it: only labels that count are labels.
+        numbered = list(map(float, head[0][1:])) in (list(range(width - 1)), list(range(1, width)))
     if len(head[0]) < width or (numbered and _has_zero_diagonal(body, 1, width - 1)):
         return True, True
     has_header = _mostly_words(head[0][1:] or head[0])
@@ -271,19 +280,21 @@ def _refuse_repeats(what: str, labels: Sequence[str]) -> None:
 
 
 def _numbers(line: int, columns: Sequence[str], cells: Sequence[str]) -> array[float]:
-    with suppress(ValueError):
-        return array("d", map(float, cells))
+    if "_" not in "".join(cells):
+        with suppress(ValueError):
+            return array("d", map(float, cells))
     values = [_value(cell) for cell in cells]
-    if None not in values:
-        return array("d", values)
+    numbers = array("d", (value for value in values if value is not None))
+    if len(numbers) == len(values):
+        return numbers
     k = values.index(None)
     name = f"line {line}, column {repr(columns[k]) if columns else k + 1}"
     raise InputError(name, "must be a number", repr(cells[k]), "Leave it empty where nothing was measured.")
 
 
 def _read_edges(rows: Iterator[Row], *, has_header: bool) -> Pairs:
-    header = next(rows)[1] if has_header else ["i", "j", "distance"]
-    used = _edge_columns(header)
+    line, header = next(rows) if has_header else (0, ["i", "j", "distance"])
+    used = _edge_columns(line, header)
     names = [header[k] for k in used]
     positions: dict[str, int] = {}
     ends, values = array("q"), array("d")
@@ -302,14 +313,16 @@ def _read_edges(rows: Iterator[Row], *, has_header: bool) -> Pairs:
     return Pairs(i, j, distances, weights[0] if weights else None, tuple(labels))
 
 
-def _edge_columns(header: list[str]) -> list[int]:
+def _edge_columns(line: int, header: list[str]) -> list[int]:
     """Return where the distances are and, if there are any, the weights."""
     places = {name.lower(): k for k, name in reversed(list(enumerate(header))) if k > 1}
     weights = [places[name] for name in ("weight", "weights") if name in places][:1]
     distances = [places[name] for name in DISTANCE_NAMES if name in places][:1]
     if not distances and (weights == [2] or header[0].lower() in DISTANCE_NAMES):
         advice = "The first two columns are the ends; call the column of distances 'distance'."
-        raise InputError("line 1", "must say which column holds the distances", ", ".join(header), advice)
+        raise InputError(
+            f"line {line}", "must say which column holds the distances", ", ".join(header), advice
+        )
     return (distances or [2]) + weights
 
 
@@ -375,5 +388,7 @@ def write_rows(path: str | Path, header: Sequence[str], rows: Iterable[Sequence[
         plain = csv.writer(file, lineterminator="\n")
         quoted = csv.writer(file, lineterminator="\n", quoting=csv.QUOTE_ALL)
         for row in chain([header], rows):
-            # Unquoted, a label that begins with # would make its line a comment.
-            (quoted if str(row[0]).lstrip().startswith("#") else plain).writerow(row)
+            # Unquoted, a first # would make a comment, and a semicolon or tab may pass for the delimiter.
+            text = "".join(map(str, row))
+            is_plain = not text.lstrip().startswith("#") and ";" not in text and "\t" not in text
+            (plain if is_plain else quoted).writerow(row)

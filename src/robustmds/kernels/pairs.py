@@ -1,7 +1,8 @@
 """The compiled kernels; `reference` says in NumPy what each of them means.
 
 Every row owns its sums and is worked through in the same chunks whoever asks for it, so no number depends on
-how many threads there are or how the rows are cut into blocks. Coordinates come as (r, n) arrays, one contiguous
+how many threads there are or how the rows are cut into blocks; small blocks are done by the caller's own thread,
+because waking others takes longer. Coordinates come as (r, n) arrays, one contiguous
 line per component and an even number of them (an odd one is followed by zeros), so that the loops over a chunk
 vectorise for any r; the rows of a group share each chunk of those lines while it lies in the cache.
 
@@ -18,6 +19,7 @@ from robustmds.kernels._jit import parallel_kernel, prange, serial_kernel
 
 CHUNK = 2048
 GROUP = 8
+THREADED = 1 << 16  # values of a block from which threads pay
 
 
 @serial_kernel
@@ -175,13 +177,22 @@ def kept_product_group(values, starts, columns, first, unit, squared, group, sto
 
 
 @parallel_kernel
-def kept_product_rows(rows, points, basis, cut, out, row_loss, row_kept):
-    n_rows = rows.starts.size - 1
+def kept_product_threads(values, starts, columns, first, unit, squared, points, basis, cut, out, loss, kept):
+    n_rows = starts.size - 1
     for g in prange((n_rows + GROUP - 1) // GROUP):
         kept_product_group(
-            rows.values, rows.starts, rows.columns, rows.first, rows.unit, rows.squared,
-            g * GROUP, min(n_rows, (g + 1) * GROUP), points, basis, cut, out, row_loss, row_kept,
+            values, starts, columns, first, unit, squared, g * GROUP, min(n_rows, (g + 1) * GROUP),
+            points, basis, cut, out, loss, kept,
         )  # fmt: skip
+
+
+def kept_product_rows(rows, points, basis, cut, out, row_loss, row_kept):
+    block = (rows.values, rows.starts, rows.columns, rows.first, rows.unit, rows.squared)
+    rest = (points, basis, cut, out, row_loss, row_kept)
+    if rows.values.size < THREADED:
+        kept_product_group(*block, 0, rows.starts.size - 1, *rest)
+    else:
+        kept_product_threads(*block, *rest)
 
 
 @serial_kernel
@@ -213,14 +224,24 @@ def stress_group(
 
 
 @parallel_kernel
-def stress_rows(rows, points, band, gradient, row_loss, row_kept, row_weight):
-    low, high = band
-    n_rows = rows.starts.size - 1
+def stress_threads(
+    values, weights, starts, columns, first, unit, squared, points, low, high, gradient, loss, kept, weight_sum
+):
+    n_rows = starts.size - 1
     for g in prange((n_rows + GROUP - 1) // GROUP):
         stress_group(
-            rows.values, rows.weights, rows.starts, rows.columns, rows.first, rows.unit, rows.squared,
-            g * GROUP, min(n_rows, (g + 1) * GROUP), points, low, high, gradient, row_loss, row_kept, row_weight,
+            values, weights, starts, columns, first, unit, squared, g * GROUP, min(n_rows, (g + 1) * GROUP),
+            points, low, high, gradient, loss, kept, weight_sum,
         )  # fmt: skip
+
+
+def stress_rows(rows, points, band, gradient, row_loss, row_kept, row_weight):
+    block = (rows.values, rows.weights, rows.starts, rows.columns, rows.first, rows.unit, rows.squared)
+    rest = (points, *band, gradient, row_loss, row_kept, row_weight)
+    if rows.values.size < THREADED:
+        stress_group(*block, 0, rows.starts.size - 1, *rest)
+    else:
+        stress_threads(*block, *rest)
 
 
 @serial_kernel
@@ -247,14 +268,24 @@ def curvature_group(
 
 
 @parallel_kernel
-def stress_curvature_rows(rows, points, direction, band, out):
-    low, high = band
-    n_rows = rows.starts.size - 1
+def curvature_threads(
+    values, weights, starts, columns, first, unit, squared, points, direction, low, high, out
+):
+    n_rows = starts.size - 1
     for g in prange((n_rows + GROUP - 1) // GROUP):
         curvature_group(
-            rows.values, rows.weights, rows.starts, rows.columns, rows.first, rows.unit, rows.squared,
-            g * GROUP, min(n_rows, (g + 1) * GROUP), points, direction, low, high, out,
+            values, weights, starts, columns, first, unit, squared, g * GROUP, min(n_rows, (g + 1) * GROUP),
+            points, direction, low, high, out,
         )  # fmt: skip
+
+
+def stress_curvature_rows(rows, points, direction, band, out):
+    block = (rows.values, rows.weights, rows.starts, rows.columns, rows.first, rows.unit, rows.squared)
+    rest = (points, direction, *band, out)
+    if rows.values.size < THREADED:
+        curvature_group(*block, 0, rows.starts.size - 1, *rest)
+    else:
+        curvature_threads(*block, *rest)
 
 
 @serial_kernel
@@ -287,10 +318,18 @@ def histogram_part(values, starts, columns, first, unit, squared, begin, end, po
 
 
 @parallel_kernel
-def residual_histogram_rows(rows, points, counts):
-    n_rows, n_parts = rows.starts.size - 1, counts.shape[0]
+def histogram_threads(values, starts, columns, first, unit, squared, points, counts):
+    n_rows, n_parts = starts.size - 1, counts.shape[0]
     for part in prange(n_parts):
         histogram_part(
-            rows.values, rows.starts, rows.columns, rows.first, rows.unit, rows.squared,
+            values, starts, columns, first, unit, squared,
             part * n_rows // n_parts, (part + 1) * n_rows // n_parts, points, counts[part],
         )  # fmt: skip
+
+
+def residual_histogram_rows(rows, points, counts):
+    block = (rows.values, rows.starts, rows.columns, rows.first, rows.unit, rows.squared)
+    if rows.values.size < THREADED:
+        histogram_part(*block, 0, rows.starts.size - 1, points, counts[0])
+    else:
+        histogram_threads(*block, points, counts)

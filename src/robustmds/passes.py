@@ -1,0 +1,289 @@
+"""One pass over the measured pairs: every kernel is driven here, block of rows by block of rows.
+
+The distances stay where and as they are. A contiguous array of floating-point numbers is one block and is
+read in place; anything else (a memmap, integers, a condensed vector, a square array whose two directions
+are averaged) is read a few rows at a time. A row's numbers do not depend on the block it came in, so
+neither does any sum.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from robustmds.kernels import N_BINS, Rows, pairs
+from robustmds.linalg import even_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from robustmds.linalg import Array
+
+BLOCK_VALUES = 1 << 20  # values of a block that has to be copied
+N_PARTS = 8  # of a histogram, counted side by side
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Measured(ABC):
+    """Where the measured pairs are: what the passes read, never changed.
+
+    Every pair ij appears twice, in row i and in row j. A value times `unit` is in working units, in which
+    the largest distance lies between 1 and 2; `unit` is a power of two, so that nothing is rounded.
+    """
+
+    n_points: int
+    unit: float = 1.0
+    squared: bool = False
+
+    @property
+    @abstractmethod
+    def resolution(self) -> float:
+        """The relative spacing of the numbers that the values are stored as."""
+
+    @property
+    @abstractmethod
+    def own_pairs(self) -> Array:
+        """One for every point whose row holds its distance 0 to itself, (n,): not a pair, but read as one."""
+
+    @abstractmethod
+    def rows(self, begin: int, end: int) -> Rows:
+        """Return rows begin to end - 1."""
+
+    def blocks(self) -> Iterator[Rows]:
+        """Yield all rows, in blocks that cost little memory."""
+        step = max(1, BLOCK_VALUES // self.n_points)
+        for begin in range(0, self.n_points, step):
+            yield self.rows(begin, min(self.n_points, begin + step))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class MeasuredSquare(Measured):
+    """A square array; nan = not measured.
+
+    `two_sided` says that the two directions of a pair may differ: then their mean counts, or the one that
+    was measured.
+    """
+
+    values: npt.NDArray[Any]
+    weights: npt.NDArray[Any] | None = None
+    two_sided: bool = False
+
+    @property
+    def resolution(self) -> float:
+        return spacing(self.values.dtype)
+
+    @cached_property
+    def own_pairs(self) -> Array:
+        return (~np.isnan(np.diagonal(self.values))).astype(float) * self._in_place
+
+    @cached_property
+    def _in_place(self) -> bool:
+        return (
+            not self.two_sided
+            and self.weights is None
+            and not isinstance(self.values, np.memmap)
+            and self.values.flags.c_contiguous
+            and self.values.dtype in (np.float32, np.float64)
+        )
+
+    def rows(self, begin: int, end: int) -> Rows:
+        values = self.values[begin:end]
+        weights = None
+        if not self._in_place:
+            values = values.astype(float_type(values.dtype))
+            if self.two_sided:
+                values = mean_of_both(values, self.values[:, begin:end].T)
+            if self.weights is not None:
+                weights = self.weights[begin:end].astype(float)
+                values[~(weights > 0)] = np.nan
+            np.fill_diagonal(values[:, begin:end], np.nan)
+        return full_rows(self, begin, values, weights)
+
+    def blocks(self) -> Iterator[Rows]:
+        if self._in_place:
+            yield self.rows(0, self.n_points)
+        else:
+            yield from super().blocks()
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class MeasuredCondensed(Measured):
+    """The upper triangle, row by row, as `scipy.spatial.distance.pdist` has it; nan = not measured."""
+
+    values: npt.NDArray[Any]
+    weights: npt.NDArray[Any] | None = None
+
+    @property
+    def resolution(self) -> float:
+        return spacing(self.values.dtype)
+
+    @cached_property
+    def own_pairs(self) -> Array:
+        return np.zeros(self.n_points)
+
+    def rows(self, begin: int, end: int) -> Rows:
+        values, weights = self._square_rows(self.values, begin, end), None
+        if self.weights is not None:
+            weights = self._square_rows(self.weights, begin, end).astype(float)
+            values[~(weights > 0)] = np.nan
+        return full_rows(self, begin, values, weights)
+
+    def _square_rows(self, condensed: npt.NDArray[Any], begin: int, end: int) -> npt.NDArray[Any]:
+        n = self.n_points
+        columns = np.arange(n)
+        # Pair (a, b), a < b, stands at before[a] + b.
+        before = columns * (2 * n - columns - 3) // 2 - 1
+        block = np.empty((end - begin, n), dtype=float_type(condensed.dtype))
+        for i in range(begin, end):
+            row = block[i - begin]
+            row[:i] = condensed[before[:i] + i]
+            row[i] = np.nan
+            row[i + 1 :] = condensed[before[i] + i + 1 : before[i] + n]
+        return block
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class MeasuredEdges(Measured):
+    """Only the measured pairs, row after row: row i holds positions starts[i] to starts[i + 1] - 1."""
+
+    values: npt.NDArray[Any]
+    starts: npt.NDArray[np.int64]
+    columns: npt.NDArray[np.int32]
+    weights: npt.NDArray[Any] | None = None
+
+    @property
+    def resolution(self) -> float:
+        return spacing(self.values.dtype)
+
+    @cached_property
+    def own_pairs(self) -> Array:
+        return np.zeros(self.n_points)
+
+    def rows(self, begin: int, end: int) -> Rows:
+        here = slice(self.starts[begin], self.starts[end])
+        weights = None if self.weights is None else self.weights[here]
+        starts = self.starts[begin : end + 1] - self.starts[begin]
+        return Rows(self.values[here], starts, self.columns[here], weights, begin, self.unit, self.squared)
+
+    def blocks(self) -> Iterator[Rows]:
+        yield self.rows(0, self.n_points)
+
+
+def float_type(dtype: np.dtype[Any]) -> type[np.floating[Any]]:
+    """Return the type that values are read as: float32 stays what it is, all else is read as float64."""
+    return np.float32 if dtype == np.float32 else np.float64
+
+
+def full_rows(
+    measured: Measured, begin: int, values: npt.NDArray[Any], weights: npt.NDArray[Any] | None
+) -> Rows:
+    """Return rows in which every column is there, in order."""
+    starts = np.arange(len(values) + 1) * measured.n_points
+    flat = None if weights is None else weights.ravel()
+    return Rows(values.ravel(), starts, None, flat, begin, measured.unit, measured.squared)
+
+
+def mean_of_both(values: npt.NDArray[Any], others: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return the mean of two directions, or the one that was measured."""
+    mean = values + (others - values) / 2
+    return np.where(np.isnan(values), others, np.where(np.isnan(others), values, mean))
+
+
+def spacing(dtype: np.dtype[Any]) -> float:
+    """Return the relative spacing of a type's numbers."""
+    return float(np.finfo(float_type(dtype)).eps)
+
+
+class Kept(NamedTuple):
+    """What a pass over the residuals of squared distances returns."""
+
+    product: Array  # sum_j T(d_ij^2 - |x_i - x_j|^2) u_j, (n, r)
+    sq_loss: float  # sum over the kept pairs of the squared residual
+    n_kept: int  # pairs within the cut
+
+
+class Stress(NamedTuple):
+    """What a pass over the residuals of distances returns."""
+
+    gradient: Array  # of the loss, (n, r)
+    loss: float  # 1/2 sum over i < j of w_ij clip(d_ij - |x_i - x_j|, low, high)^2
+    n_kept: Array  # pairs of each point within the band, (n,)
+    weight: Array  # their weight, (n,)
+
+
+def kept_product(measured: Measured, points: Array, basis: Array, cut: float) -> Kept:
+    """Multiply the kept residuals of the squared distances by a thin basis.
+
+    Parameters
+    ----------
+    measured : Measured
+        The pairs.
+    points : (n, r) array
+        The points whose distances are the model, in working units.
+    basis : (n, r) array
+        What to multiply by.
+    cut : float
+        Largest residual of a squared distance that is kept, in squared working units.
+    """
+    lines, thin = even_lines(points), even_lines(basis)
+    out, (loss, kept) = np.empty_like(lines), np.empty((2, len(points)))
+    for rows, here in _places(measured):
+        block = np.empty((len(lines), here.stop - here.start))
+        pairs.kept_product_rows(rows, lines, thin, float(cut), block, loss[here], kept[here])
+        out[:, here] = block
+    n_kept = int((kept - measured.own_pairs).sum()) // 2
+    return Kept(out[: basis.shape[1]].T, float(loss.sum()) / 2, n_kept)
+
+
+def stress(measured: Measured, points: Array, band: tuple[float, float]) -> Stress:
+    """Return the stress of the pairs within a band, and what goes with it.
+
+    Parameters
+    ----------
+    measured : Measured
+        The pairs.
+    points : (n, r) array
+        The points, in working units.
+    band : (low, high)
+        The residuals d_ij - |x_i - x_j| that are kept; others count as if they lay on its edge.
+    """
+    lines = even_lines(points)
+    out, (loss, kept, weight) = np.empty_like(lines), np.empty((3, len(points)))
+    for rows, here in _places(measured):
+        block = np.empty((len(lines), here.stop - here.start))
+        pairs.stress_rows(rows, lines, band, block, loss[here], kept[here], weight[here])
+        out[:, here] = block
+    kept -= measured.own_pairs
+    weight -= measured.own_pairs
+    return Stress(out[: points.shape[1]].T, float(loss.sum()) / 2, kept.astype(int), weight)
+
+
+def stress_curvature(measured: Measured, points: Array, direction: Array, band: tuple[float, float]) -> Array:
+    """Multiply the Gauss-Newton curvature of the stress by a direction, (n, r)."""
+    lines, moves = even_lines(points), even_lines(direction)
+    out = np.empty_like(lines)
+    for rows, here in _places(measured):
+        block = np.empty((len(lines), here.stop - here.start))
+        pairs.stress_curvature_rows(rows, lines, moves, band, block)
+        out[:, here] = block
+    return out[: points.shape[1]].T
+
+
+def residual_histogram(measured: Measured, points: Array) -> npt.NDArray[np.int64]:
+    """Count the residuals d_ij - |x_i - x_j| by sign (row 0: negative or 0) and size, (2, N_BINS)."""
+    counts = np.zeros((N_PARTS, 2, N_BINS), dtype=np.int64)
+    lines = even_lines(points)
+    for rows, _ in _places(measured):
+        pairs.residual_histogram_rows(rows, lines, counts)
+    return counts.sum(axis=0)
+
+
+def _places(measured: Measured) -> Iterator[tuple[Rows, slice]]:
+    """Yield blocks of rows and where their points stand."""
+    for rows in measured.blocks():
+        yield rows, slice(rows.first, rows.first + rows.starts.size - 1)
