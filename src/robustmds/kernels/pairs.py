@@ -91,29 +91,73 @@ def plain_sum(values, n_here):
 
 
 @serial_kernel
-def keep_within(values, columns, points, basis, own, lo, offset, unit, squared, cut, n_here, model, kept):
-    """Fill `kept` with the squared residual, or 0 where it is set aside or missing; sum it up on the way.
+def kept_residual(value, unit, squared, early, dx, dy, cut):
+    """Return the squared residual of a pair, or 0 where it is set aside or missing, and 1 where it is kept.
 
-    `model` brings the squared distances over all lines but the last two, which are added here, where the
-    distances are read: most maps have no others.
+    `early` is the squared distance over all lines but the last two, whose differences are dx and dy.
     """
-    last = points.shape[0] - 1
-    x, y = points[last - 1, own], points[last, own]
-    sq_loss, n_kept, total_u, total_v = 0.0, 0.0, 0.0, 0.0
+    seen = value * unit
+    seen = seen if squared else seen * seen
+    residual = seen - (early + dx * dx + dy * dy)
+    good = abs(residual) <= cut
+    return residual if good else 0.0, 1.0 if good else 0.0
+
+
+@serial_kernel
+def keep_in_row(values, columns, points, basis, own, lo, offset, unit, squared, cut, n_here, early, kept):
+    """Sum up one row's chunk: squares and number of the kept, products with the last two lines of the basis.
+
+    `early` brings the squared distances over all lines but the last two, which are added here, where the
+    distances are read: most maps have no others, and then `early` and `kept`, which takes the residuals for
+    the other products, are None.
+    """
+    c = points.shape[0] - 2
+    x, y = points[c, own], points[c + 1, own]
+    loss, count, p, q = 0.0, 0.0, 0.0, 0.0
     for t in range(n_here):
         j = column(columns, lo, offset, t)
-        seen = values[np.uintp(lo + t)] * unit
-        seen = seen if squared else seen * seen
-        dx, dy = x - points[last - 1, j], y - points[last, j]
-        residual = seen - (model[t] + dx * dx + dy * dy)
-        good = 1.0 if abs(residual) <= cut else 0.0
-        residual = residual if good == 1.0 else 0.0
-        sq_loss += residual * residual
-        n_kept += good
-        total_u += residual * basis[last - 1, j]
-        total_v += residual * basis[last, j]
-        kept[t] = residual
-    return sq_loss, n_kept, total_u, total_v
+        r, good = kept_residual(
+            values[np.uintp(lo + t)], unit, squared, 0.0 if early is None else early[0, t],
+            x - points[c, j], y - points[c + 1, j], cut,
+        )  # fmt: skip
+        loss, count, p, q = loss + r * r, count + good, p + r * basis[c, j], q + r * basis[c + 1, j]
+        if kept is not None:
+            kept[0, t] = r
+    sums = (loss, count, p, q)
+    return sums, sums, sums, sums  # of the type that four rows return; only the first is used
+
+
+@serial_kernel
+def keep_in_four_rows(values, points, basis, owns, los, offset, unit, squared, cut, n_here, early, kept):
+    """Do what `keep_in_row` does for four full rows, which share what is read of the lines."""
+    c = points.shape[0] - 2
+    own0, own1, own2, own3 = owns
+    x0, x1, x2, x3 = points[c, own0], points[c, own1], points[c, own2], points[c, own3]
+    y0, y1, y2, y3 = points[c + 1, own0], points[c + 1, own1], points[c + 1, own2], points[c + 1, own3]
+    lo0, lo1, lo2, lo3 = los
+    loss0, count0, p0, q0 = 0.0, 0.0, 0.0, 0.0
+    loss1, count1, p1, q1 = 0.0, 0.0, 0.0, 0.0
+    loss2, count2, p2, q2 = 0.0, 0.0, 0.0, 0.0
+    loss3, count3, p3, q3 = 0.0, 0.0, 0.0, 0.0
+    for t in range(n_here):
+        j = np.uintp(offset + t)
+        x, y, u, v = points[c, j], points[c + 1, j], basis[c, j], basis[c + 1, j]
+        e0, e1, e2, e3 = 0.0, 0.0, 0.0, 0.0
+        if early is not None:
+            e0, e1, e2, e3 = early[0, t], early[1, t], early[2, t], early[3, t]
+        r0, good0 = kept_residual(values[np.uintp(lo0 + t)], unit, squared, e0, x0 - x, y0 - y, cut)
+        r1, good1 = kept_residual(values[np.uintp(lo1 + t)], unit, squared, e1, x1 - x, y1 - y, cut)
+        r2, good2 = kept_residual(values[np.uintp(lo2 + t)], unit, squared, e2, x2 - x, y2 - y, cut)
+        r3, good3 = kept_residual(values[np.uintp(lo3 + t)], unit, squared, e3, x3 - x, y3 - y, cut)
+        loss0, count0, p0, q0 = loss0 + r0 * r0, count0 + good0, p0 + r0 * u, q0 + r0 * v
+        loss1, count1, p1, q1 = loss1 + r1 * r1, count1 + good1, p1 + r1 * u, q1 + r1 * v
+        loss2, count2, p2, q2 = loss2 + r2 * r2, count2 + good2, p2 + r2 * u, q2 + r2 * v
+        loss3, count3, p3, q3 = loss3 + r3 * r3, count3 + good3, p3 + r3 * u, q3 + r3 * v
+        if kept is not None:
+            kept[0, t], kept[1, t], kept[2, t], kept[3, t] = r0, r1, r2, r3
+    return (
+        (loss0, count0, p0, q0), (loss1, count1, p1, q1), (loss2, count2, p2, q2), (loss3, count3, p3, q3),
+    )  # fmt: skip
 
 
 @serial_kernel
@@ -149,46 +193,69 @@ def stiffness_within(values, weights, lo, unit, squared, low, high, n_here, mode
 
 
 @serial_kernel
-def kept_product_group(values, starts, columns, first, unit, squared, group, stop, points, basis, cut, out, loss, kept):
-    """Do the rows of one group, chunk by chunk."""
-    model, residual = np.zeros(CHUNK), np.empty(CHUNK)
-    n_early = points.shape[0] - 2
+def kept_product_group(
+    values, starts, columns, first, unit, squared, group, stop, points, basis, cut, room, out, loss, kept
+):
+    """Do the rows of one group, chunk by chunk; `room` is None where there are two lines only."""
+    last = points.shape[0] - 2
+    early = None if room is None else np.zeros((4, CHUNK))
+    residual = None if room is None else np.empty((4, CHUNK))
     for i in range(group, stop):
         loss[i], kept[i] = 0.0, 0.0
         for c in range(basis.shape[0]):
             out[c, i] = 0.0
+    n_together = 4 if columns is None else 1
     for offset in range(0, longest_row(starts, group, stop), CHUNK):
-        for i in range(group, stop):
-            lo, own = starts[i] + offset, first + i
+        for i in range(group, stop, n_together):
+            lo = starts[i] + offset
             n_here = min(CHUNK, starts[i + 1] - lo)
             if n_here <= 0:
                 continue
-            if n_early > 0:
-                sq_model(columns, points, n_early, own, lo, offset, n_here, model)
-            chunk_loss, chunk_kept, total_u, total_v = keep_within(
-                values, columns, points, basis, own, lo, offset, unit, squared, cut, n_here, model, residual
-            )
-            for c in range(n_early):
-                out[c, i] += weighted_sum(columns, basis, c, lo, offset, n_here, residual)
-            out[n_early, i] += total_u
-            out[n_early + 1, i] += total_v
-            loss[i] += chunk_loss
-            kept[i] += chunk_kept
+            n_rows = min(n_together, stop - i)
+            if room is not None:
+                for k in range(n_rows):
+                    sq_model(
+                        columns, points, last, first + i + k, starts[i + k] + offset, offset, n_here, early[k]
+                    )
+            if columns is None:
+                # Of four rows some may lie beyond the last: it is then done again and the sums dropped.
+                i1, i2, i3 = min(i + 1, stop - 1), min(i + 2, stop - 1), min(i + 3, stop - 1)
+                owns = (first + i, first + i1, first + i2, first + i3)
+                los = (lo, starts[i1] + offset, starts[i2] + offset, starts[i3] + offset)
+                sums = keep_in_four_rows(
+                    values, points, basis, owns, los, offset, unit, squared, cut, n_here, early, residual
+                )
+            else:
+                sums = keep_in_row(
+                    values, columns, points, basis, first + i, lo, offset, unit, squared, cut, n_here,
+                    early, residual,
+                )  # fmt: skip
+            for k in range(n_rows):
+                loss[i + k] += sums[k][0]
+                kept[i + k] += sums[k][1]
+                out[last, i + k] += sums[k][2]
+                out[last + 1, i + k] += sums[k][3]
+                if room is not None:
+                    for c in range(last):
+                        out[c, i + k] += weighted_sum(
+                            columns, basis, c, starts[i + k] + offset, offset, n_here, residual[k]
+                        )
 
 
 @parallel_kernel
-def kept_product_threads(values, starts, columns, first, unit, squared, points, basis, cut, out, loss, kept):
+def kept_product_threads(values, starts, columns, first, unit, squared, points, basis, cut, room, out, loss, kept):
     n_rows = starts.size - 1
     for g in prange((n_rows + GROUP - 1) // GROUP):
         kept_product_group(
             values, starts, columns, first, unit, squared, g * GROUP, min(n_rows, (g + 1) * GROUP),
-            points, basis, cut, out, loss, kept,
+            points, basis, cut, room, out, loss, kept,
         )  # fmt: skip
 
 
 def kept_product_rows(rows, points, basis, cut, out, row_loss, row_kept):
     block = (rows.values, rows.starts, rows.columns, rows.first, rows.unit, rows.squared)
-    rest = (points, basis, cut, out, row_loss, row_kept)
+    room = None if len(points) == 2 else True  # noqa: PLR2004 - the last two lines need none
+    rest = (points, basis, cut, room, out, row_loss, row_kept)
     if rows.values.size < THREADED:
         kept_product_group(*block, 0, rows.starts.size - 1, *rest)
     else:
