@@ -10,13 +10,20 @@ import numpy as np
 import numpy.typing as npt
 from scipy.spatial.distance import pdist, squareform
 
-from robustmds.errors import InputError
+from robustmds.errors import InputError, require_between, require_choice, require_count
 
 Array = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 
 # How likely a wrong distance is to be too long.
 CHANCE_OF_TOO_LONG = {"too-long": 1.0, "any": 0.5, "too-short": 0.0}
+# Pairs of cities with a wrong distance in `eurodist`.
+EURODIST_ERRORS = (
+    ("Cologne", "Geneva"),
+    ("Copenhagen", "Hook of Holland"),
+    ("Athens", "Rome"),
+    ("Lisbon", "Lyons"),
+)
 SYMMETRY = 1e-8  # how far the two directions of a pair may differ, relative to the largest distance
 
 
@@ -140,10 +147,10 @@ def sensor_network(
            [ nan,  nan, 0.  , 0.28],
            [0.46,  nan, 0.28, 0.  ]])
     """
-    _require_count("n_points", n_points, 1)
-    _require_count("n_components", n_components, 1)
-    _require_between("radius", radius, 0.0)
-    _require_between("noise", noise, 0.0)
+    require_count("n_points", n_points, 1)
+    require_count("n_components", n_components, 1)
+    require_between("radius", radius, 0.0)
+    require_between("noise", noise, 0.0)
     rng = np.random.default_rng(random_state)
     points = rng.random((n_points, n_components))
     distances = pdist(points)
@@ -210,17 +217,16 @@ def corrupt(
            [3, 2]])
     """
     table = _checked(distances)
-    _require_between("share", share, 0.0, 1.0)
-    _require_between("missing", missing, 0.0, 1.0)
-    _require_between("noise", noise, 0.0)
-    _require_count("bad_nodes", bad_nodes, 0, len(table))
-    if sign not in CHANCE_OF_TOO_LONG:
-        raise InputError("sign", f"must be one of {', '.join(CHANCE_OF_TOO_LONG)}", f"got {sign!r}")
+    require_between("share", share, 0.0, 1.0)
+    require_between("missing", missing, 0.0, 1.0)
+    require_between("noise", noise, 0.0)
+    require_count("bad_nodes", bad_nodes, 0, len(table))
+    require_choice("sign", sign, CHANCE_OF_TOO_LONG)
     seen = squareform(table, checks=False)
     measured = ~np.isnan(seen)
     n_measured = int(measured.sum())
     size = 0.8 * float(seen[measured].max(initial=0.0)) if size is None else size
-    _require_between("size", size, 0.0)
+    require_between("size", size, 0.0)
 
     # Every draw is made for all pairs, so that no parameter changes what the next one gives.
     rng = np.random.default_rng(random_state)
@@ -240,7 +246,7 @@ def eurodist() -> Cities:
     """Return the road distances between 21 European cities.
 
     They come from the R package *datasets*, which has them from The Cambridge Encyclopaedia. Four of them
-    are grossly wrong, as published:
+    are grossly wrong, as published (`EURODIST_ERRORS` has their names):
 
     * Cologne - Geneva, 1662 km: 872 km by way of Lyons, in the same table;
     * Copenhagen - Hook of Holland, 269 km: 689 km in a straight line;
@@ -289,16 +295,3 @@ def _checked(distances: npt.ArrayLike) -> Array:
         found = f"D[{i}, {j}] = {table[i, j]}, D[{j}, {i}] = {table[j, i]}"
         raise InputError("distances", "must be symmetric", found, "Decide on one value for every pair.")
     return table
-
-
-def _require_count(name: str, count: int, low: int, high: float = np.inf) -> None:
-    if not isinstance(count, (int, np.integer)):
-        raise InputError(name, "must be a whole number", f"got {count!r}")
-    _require_between(name, count, low, high)
-
-
-def _require_between(name: str, value: float, low: float, high: float = np.inf) -> None:
-    if not low <= value <= high or not np.isfinite(value):
-        is_open = high == np.inf
-        rule = f"must be finite, at least {low:g}" if is_open else f"must lie between {low:g} and {high:g}"
-        raise InputError(name, rule, f"got {value}")

@@ -7,6 +7,13 @@ A message names the thing, states the rule, says what was found and where, and w
 
 from __future__ import annotations
 
+import math
+from numbers import Integral
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 
 class RobustMDSError(Exception):
     """Base class of everything this package raises on purpose."""
@@ -47,3 +54,24 @@ class UnsupportedError(InputError):
 
 class AsymmetryWarning(UserWarning):
     """The two directions of some pairs differ slightly; their mean is used."""
+
+
+def require_between(name: str, value: float, low: float, high: float = math.inf) -> None:
+    """Refuse a number that is not finite or not between two others."""
+    if not low <= value <= high or not math.isfinite(value):
+        is_open = high == math.inf
+        rule = f"must be finite, at least {low:g}" if is_open else f"must lie between {low:g} and {high:g}"
+        raise InputError(name, rule, f"got {value}")
+
+
+def require_count(name: str, count: int, low: int, high: float = math.inf) -> None:
+    """Refuse what is not a whole number between two others."""
+    if not isinstance(count, Integral):
+        raise InputError(name, "must be a whole number", f"got {count!r}")
+    require_between(name, int(count), low, high)
+
+
+def require_choice(name: str, value: object, choices: Iterable[str]) -> None:
+    """Refuse what is not one of some words."""
+    if not isinstance(value, str) or value not in choices:
+        raise InputError(name, f"must be one of {', '.join(choices)}", f"got {value!r}")

@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from robustmds.errors import InputError
-from robustmds.inputs import Labelled, Pairs
+from robustmds.inputs import Labelled, Pairs, value_columns
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "-", ".", "?"})
-DISTANCE_NAMES = ("distance", "dist", "d", "measured", "range", "length", "value")
 UNWRITABLE = ("must be a folder that can be written", "Choose a folder that you can write to.")
 HEAD = 8  # rows looked at before deciding what a text file holds
 QUOTED = re.compile(r'"[^"]*"')
@@ -294,7 +293,7 @@ def _numbers(line: int, columns: Sequence[str], cells: Sequence[str]) -> array[f
 
 def _read_edges(rows: Iterator[Row], *, has_header: bool) -> Pairs:
     line, header = next(rows) if has_header else (0, ["i", "j", "distance"])
-    used = _edge_columns(line, header)
+    used = value_columns(f"line {line}", header, (0, 1))
     names = [header[k] for k in used]
     positions: dict[str, int] = {}
     ends, values = array("q"), array("d")
@@ -311,19 +310,6 @@ def _read_edges(rows: Iterator[Row], *, has_header: bool) -> Pairs:
     i, j = rank[np.frombuffer(ends, dtype=np.int64)].reshape(-1, 2).T
     distances, *weights = np.frombuffer(values).reshape(-1, len(used)).T
     return Pairs(i, j, distances, weights[0] if weights else None, tuple(labels))
-
-
-def _edge_columns(line: int, header: list[str]) -> list[int]:
-    """Return where the distances are and, if there are any, the weights."""
-    places = {name.lower(): k for k, name in reversed(list(enumerate(header))) if k > 1}
-    weights = [places[name] for name in ("weight", "weights") if name in places][:1]
-    distances = [places[name] for name in DISTANCE_NAMES if name in places][:1]
-    if not distances and (weights == [2] or header[0].lower() in DISTANCE_NAMES):
-        advice = "The first two columns are the ends; call the column of distances 'distance'."
-        raise InputError(
-            f"line {line}", "must say which column holds the distances", ", ".join(header), advice
-        )
-    return (distances or [2]) + weights
 
 
 def require_writable(folder: str | Path) -> None:

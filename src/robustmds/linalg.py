@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+from threadpoolctl import ThreadpoolController
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from contextlib import AbstractContextManager
 
 Array = npt.NDArray[np.float64]
 
 N_BLOCKS = 8  # of the Krylov basis, before it restarts from the best pairs so far
 EXTRA = 3  # columns beyond those asked for: they speed up the convergence of the last ones
 MAX_RESTARTS = 40
+HELD = 0.9  # of the length of a direction: with less it was rounding
 
 
 def even_lines(X: Array) -> Array:
@@ -30,6 +34,30 @@ def centred(X: Array) -> Array:
     return X - X.mean(axis=0)
 
 
+def principal(X: Array) -> Array:
+    """Return the centred points turned onto their principal axes, the longest first.
+
+    An axis points to the side on which the farthest point lies.
+    """
+    U, sizes, _ = np.linalg.svd(centred(X), full_matrices=False)
+    turned = U * sizes
+    farthest = turned[np.abs(turned).argmax(axis=0), np.arange(X.shape[1])]
+    return turned * np.where(farthest < 0, -1.0, 1.0)
+
+
+def one_blas_thread() -> AbstractContextManager[Any]:
+    """Return a context in which sums are the same however many processors there are.
+
+    The arrays are thin, so more threads would not be faster either.
+    """
+    return _libraries().limit(limits=1, user_api="blas")
+
+
+@cache
+def _libraries() -> ThreadpoolController:
+    return ThreadpoolController()
+
+
 def tangent_step(U: Array, BU: Array) -> tuple[Array, Array]:
     """Return the eigenvectors and eigenvalues of H_r+ P_T B, as in appendix A of the paper.
 
@@ -42,9 +70,14 @@ def tangent_step(U: Array, BU: Array) -> tuple[Array, Array]:
     """
     r = U.shape[1]
     C = U.T @ BU
-    W = BU - U @ C
-    Q, R = np.linalg.qr(W - U @ (U.T @ W))  # twice: near convergence W is small beside U C
-    M = np.block([[(C + C.T) / 2, R.T], [R, np.zeros((r, r))]])
+    Q, sizes, V = np.linalg.svd(BU - U @ C, full_matrices=False)
+    # Where W = BU - U C has little left, near convergence or for want of points, Q is rounding blown up to
+    # unit length, neither orthogonal to U nor centred. Once it is, what is not there has vanished.
+    Q = centred(Q - U @ (U.T @ Q))
+    held = np.linalg.norm(Q, axis=0) > HELD
+    Q, R = np.linalg.qr(Q[:, held])
+    R = R @ (sizes[held, None] * V[held])
+    M = np.block([[(C + C.T) / 2, R.T], [R, np.zeros((len(R), len(R)))]])
     lam, V = np.linalg.eigh(M)
     lam, V = lam[::-1][:r], V[:, ::-1][:, :r]
     return U @ V[:r] + Q @ V[r:], np.maximum(lam, 0.0)
@@ -98,15 +131,51 @@ def _krylov(multiply: Callable[[Array], Array], block: Array) -> tuple[Array, Ar
         AQ[:, here] = centred(multiply(block))
         done = here.stop
         block = AQ[:, here]
-        # Of a direction that the space already holds only rounding is left: the first time blows it up to unit
-        # length, the second makes it orthogonal, the third removes what rounding left of that.
+        # Of a direction that the space already holds only rounding is left: the first time blows it up to
+        # unit length, the second makes it orthogonal, the third removes what rounding left of that.
         for _ in range(3):
             block = centred(block)
             block = np.linalg.qr(block - Q[:, :done] @ (Q[:, :done].T @ block))[0]
     return Q, AQ
 
 
-def align(points: Array, to: Array, *, scale: bool = False) -> tuple[Array, Array, float]:
+def conjugate_gradients(
+    multiply: Callable[[Array], Array], G: Array, scale: Array, tol: float, max_steps: int = 100
+) -> Array:
+    """Solve A P = G for thin arrays by conjugate gradients.
+
+    Parameters
+    ----------
+    multiply : callable
+        Returns A P, with A symmetric and positive semidefinite.
+    G : (n, r) array
+        In the range of A.
+    scale : (n, 1) array
+        Diagonal of the preconditioner.
+    tol : float
+        The residual is reduced to this share of its norm.
+    max_steps : int
+        Products with A at most.
+    """
+    P, R = np.zeros_like(G), G
+    Z = R / scale
+    V, rz = Z, float((R * Z).sum())
+    goal = tol**2 * rz
+    for _ in range(max_steps):
+        if rz <= goal:
+            break
+        AV = multiply(V)
+        bend = float((V * AV).sum())
+        if bend <= 0:  # nothing but rounding is left
+            break
+        P, R = P + rz / bend * V, R - rz / bend * AV
+        Z = R / scale
+        rz, before = float((R * Z).sum()), rz
+        V = Z + rz / before * V
+    return P
+
+
+def motion(points: Array, to: Array, *, scale: bool = False) -> tuple[Array, Array, float]:
     """Return the rotation R, the shift t and the factor s for which s points R + t is nearest to `to`.
 
     Parameters
@@ -115,8 +184,17 @@ def align(points: Array, to: Array, *, scale: bool = False) -> tuple[Array, Arra
         Row by row the same points.
     scale : bool
         Whether the factor may differ from one.
+
+    Returns
+    -------
+    R : (r, r) array
+        Orthogonal: it may mirror.
+    t : (r,) array
+    s : float
     """
     X, Y = centred(points), centred(to)
+    size = max(np.abs(X).max(), np.abs(Y).max(), np.finfo(float).tiny)  # products must not overflow
+    X, Y = X / size, Y / size
     A, sizes, Bt = np.linalg.svd(X.T @ Y)
     R = A @ Bt
     total = float((X**2).sum())

@@ -24,8 +24,10 @@ if TYPE_CHECKING:
 
     from robustmds.linalg import Array
 
-BLOCK_VALUES = 1 << 20  # values of a block that has to be copied
+BLOCK_VALUES = 1 << 18  # values of a block that has to be copied
 N_PARTS = 8  # of a histogram, counted side by side
+EVERYTHING = (-np.inf, np.inf)  # the band that keeps all pairs
+NOTHING = (np.inf, -np.inf)  # the band that keeps none
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -39,6 +41,7 @@ class Measured(ABC):
     n_points: int
     unit: float = 1.0
     squared: bool = False
+    weights: npt.NDArray[Any] | None = None  # in the form of the values
 
     @property
     @abstractmethod
@@ -70,7 +73,6 @@ class MeasuredSquare(Measured):
     """
 
     values: npt.NDArray[Any]
-    weights: npt.NDArray[Any] | None = None
     two_sided: bool = False
 
     @property
@@ -100,6 +102,8 @@ class MeasuredSquare(Measured):
                 values = mean_of_both(values, self.values[:, begin:end].T)
             if self.weights is not None:
                 weights = self.weights[begin:end].astype(float)
+                if self.two_sided:
+                    weights = mean_of_both(weights, self.weights[:, begin:end].T)
                 values[~(weights > 0)] = np.nan
             np.fill_diagonal(values[:, begin:end], np.nan)
         return full_rows(self, begin, values, weights)
@@ -116,7 +120,6 @@ class MeasuredCondensed(Measured):
     """The upper triangle, row by row, as `scipy.spatial.distance.pdist` has it; nan = not measured."""
 
     values: npt.NDArray[Any]
-    weights: npt.NDArray[Any] | None = None
 
     @property
     def resolution(self) -> float:
@@ -154,7 +157,6 @@ class MeasuredEdges(Measured):
     values: npt.NDArray[Any]
     starts: npt.NDArray[np.int64]
     columns: npt.NDArray[np.int32]
-    weights: npt.NDArray[Any] | None = None
 
     @property
     def resolution(self) -> float:
@@ -195,8 +197,9 @@ def mean_of_both(values: npt.NDArray[Any], others: npt.NDArray[Any]) -> npt.NDAr
 
 
 def spacing(dtype: np.dtype[Any]) -> float:
-    """Return the relative spacing of a type's numbers."""
-    return float(np.finfo(float_type(dtype)).eps)
+    """Return the relative spacing of a type's numbers as they are read."""
+    stored = np.finfo(dtype).eps if dtype.kind == "f" else 0.0
+    return float(max(stored, np.finfo(float_type(dtype)).eps))
 
 
 class Kept(NamedTuple):
@@ -281,6 +284,42 @@ def residual_histogram(measured: Measured, points: Array) -> npt.NDArray[np.int6
     for rows, _ in _places(measured):
         pairs.residual_histogram_rows(rows, lines, counts)
     return counts.sum(axis=0)
+
+
+class Listed(NamedTuple):
+    """Some of the pairs ij, i < j, one after the other."""
+
+    i: npt.NDArray[np.intp]
+    j: npt.NDArray[np.intp]
+    seen: Array  # d_ij, in working units
+    fitted: Array  # |x_i - x_j|, in working units
+
+
+def pairs_outside(measured: Measured, points: Array, band: tuple[float, float]) -> Listed:
+    """Return the measured pairs with a residual d_ij - |x_i - x_j| outside a band.
+
+    It is for looking at some pairs, not for a step of a method: the list is as long as it has to be.
+    """
+    step = max(1, BLOCK_VALUES // measured.n_points)
+    found = []
+    for begin in range(0, measured.n_points, step):
+        every = _listed(measured.rows(begin, min(measured.n_points, begin + step)), points)
+        residual = every.seen - every.fitted
+        outside = (residual < band[0]) | (residual > band[1])
+        found.append([column[outside] for column in every])
+    i, j, seen, fitted = (np.concatenate(columns) for columns in zip(*found, strict=True))
+    return Listed(i, j, seen, fitted)
+
+
+def _listed(rows: Rows, points: Array) -> Listed:
+    """Return the pairs of a block of rows."""
+    n_rows = rows.starts.size - 1
+    i = rows.first + np.repeat(np.arange(n_rows), np.diff(rows.starts))
+    j = np.tile(np.arange(len(points)), n_rows) if rows.columns is None else rows.columns
+    once = (j > i) & ~np.isnan(rows.values)
+    i, j, seen = i[once], j[once].astype(np.intp), rows.values[once] * rows.unit
+    seen = np.sqrt(seen) if rows.squared else seen
+    return Listed(i, j, seen, np.linalg.norm(points[i] - points[j], axis=1))
 
 
 def _places(measured: Measured) -> Iterator[tuple[Rows, slice]]:

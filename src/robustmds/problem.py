@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from robustmds.linalg import Array
     from robustmds.passes import Measured
 
+ARITHMETIC = 2.0**-42  # relative rounding of all the sums behind a point; a thousand times that of one number
+OUTLIER_SIGNS = ("any", "too-long", "too-short")
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Problem:
@@ -28,8 +31,8 @@ class Problem:
     sigma           `noise`                                `sigma`
     ==============  =====================================  =================
 
-    Methods work in working units, in which the largest distance lies between 1 and 2; the factor is a power of
-    two, so that multiplying all distances by 2 changes nothing else.
+    Methods work in working units, in which the largest distance lies between 1 and 2; the factor is a power
+    of two, so that multiplying all distances by 2 changes nothing else.
 
     Parameters
     ----------
@@ -39,19 +42,25 @@ class Problem:
         Dimension r of the points.
     n_measured : int
         How many pairs were measured.
+    largest : float
+        Largest measured distance, in working units.
     noise : float, optional
         Standard deviation of a good distance where it is known, in the user's units.
+    outlier_sign : str
+        Which sign the error of a wrong distance can have, one of `OUTLIER_SIGNS`.
     """
 
     measured: Measured
     n_components: int
     n_measured: int
+    largest: float = 2.0
     noise: float | None = None
+    outlier_sign: str = "any"
 
     def __str__(self) -> str:
         n, r = self.n_points, self.n_components
         every = n * (n - 1) // 2
-        share = f"all {every}" if self.n_measured == every else f"{self.n_measured} of {every}"
+        share = f"all {every}" if self.is_complete else f"{self.n_measured} of {every}"
         return (
             f"find X ({n} x {r}) and the sparse S with\n"
             f"    d_ij^2 = |x_i - x_j|^2 + S_ij + noise   over {share} pairs"
@@ -63,14 +72,25 @@ class Problem:
         return self.measured.n_points
 
     @property
+    def n_free(self) -> int:
+        """Number of coordinates that distances can determine: all but the motions of all points together."""
+        n, r = self.n_points, self.n_components
+        return n * r - r * (r + 1) // 2
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all pairs were measured."""
+        return self.n_measured == self.n_points * (self.n_points - 1) // 2
+
+    @property
     def unit(self) -> float:
         """A distance times this is in working units."""
         return float(np.sqrt(self.measured.unit)) if self.measured.squared else self.measured.unit
 
     @property
     def resolution(self) -> float:
-        """How well a distance near the largest can be told from its neighbour, in working units."""
-        return 2 * self.measured.resolution
+        """How well the largest distances can be told apart, in working units: nobody asks for less."""
+        return 2 * max(self.measured.resolution, ARITHMETIC)
 
     def to_working(self, points: Array) -> Array:
         """Return points in working units."""

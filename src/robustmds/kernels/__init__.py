@@ -10,20 +10,24 @@ kept_product_rows           sum_j T(d_ij^2 - |x_i - x_j|^2) u_j, with T(r) = r w
 stress_rows                 gradient and value of sum_j w_ij clip(d_ij - |x_i - x_j|, low, high)^2 / 2
 stress_curvature_rows       Gauss-Newton curvature of the same, times a direction
 residual_histogram_rows     counts of d_ij - |x_i - x_j| by sign and logarithmic bin
+survey_strips               per STRIP rows: counts, extremes, largest |d_ij - d_ji|
 ==========================  ====================================================================
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
+if TYPE_CHECKING:
+    import numpy as np
 
-# Bins of the residual histogram: BINS_PER_OCTAVE for every power of two from 2**LOWEST_OCTAVE upwards, in units
-# in which the largest distance lies between 1 and 2. The first bin also takes everything smaller.
+# Bins of the residual histogram: BINS_PER_OCTAVE for every power of two from 2**LOWEST_OCTAVE upwards, in
+# units in which the largest distance lies between 1 and 2. The first bin also takes everything smaller.
 BINS_PER_OCTAVE = 32
 LOWEST_OCTAVE = -60
 N_BINS = 64 * BINS_PER_OCTAVE
+
+STRIP = 8  # rows that are surveyed together
 
 
 class Rows(NamedTuple):

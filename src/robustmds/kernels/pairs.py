@@ -1,9 +1,9 @@
 """The compiled kernels; `reference` says in NumPy what each of them means.
 
 Every row owns its sums and is worked through in the same chunks whoever asks for it, so no number depends on
-how many threads there are or how the rows are cut into blocks; small blocks are done by the caller's own thread,
-because waking others takes longer. Coordinates come as (r, n) arrays, one contiguous
-line per component and an even number of them (an odd one is followed by zeros), so that the loops over a chunk
+how many threads there are or how the rows are cut into blocks; small blocks are done by the caller's own
+thread, because waking others takes longer. Coordinates come as (r, n) arrays, one contiguous line per
+component and an even number of them (an odd one is followed by zeros), so that the loops over a chunk
 vectorise for any r; the rows of a group share each chunk of those lines while it lies in the cache.
 
 Two habits keep the loops vectorised: positions are unsigned (no test for negative indices), and counts are
@@ -49,7 +49,7 @@ def longest_row(starts, group, stop):
 
 @serial_kernel
 def sq_model(columns, points, n_lines, own, lo, offset, n_here, model):
-    """Fill `model` with the squared distances from point `own` to a chunk's, over the first `n_lines` lines."""
+    """Fill `model` with the squared distances from point `own` to a chunk's, over the first lines."""
     for t in range(n_here):
         model[t] = 0.0
     for c in range(0, n_lines, 2):
@@ -243,7 +243,9 @@ def kept_product_group(
 
 
 @parallel_kernel
-def kept_product_threads(values, starts, columns, first, unit, squared, points, basis, cut, room, out, loss, kept):
+def kept_product_threads(
+    values, starts, columns, first, unit, squared, points, basis, cut, room, out, loss, kept
+):
     n_rows = starts.size - 1
     for g in prange((n_rows + GROUP - 1) // GROUP):
         kept_product_group(
@@ -264,7 +266,22 @@ def kept_product_rows(rows, points, basis, cut, out, row_loss, row_kept):
 
 @serial_kernel
 def stress_group(
-    values, weights, starts, columns, first, unit, squared, group, stop, points, low, high, gradient, loss, kept, weight_sum
+    values,
+    weights,
+    starts,
+    columns,
+    first,
+    unit,
+    squared,
+    group,
+    stop,
+    points,
+    low,
+    high,
+    gradient,
+    loss,
+    kept,
+    weight_sum,
 ):
     """Do the rows of one group, chunk by chunk."""
     room = np.empty(CHUNK)
@@ -284,7 +301,9 @@ def stress_group(
             )
             pull = plain_sum(room, n_here)
             for c in range(points.shape[0]):
-                gradient[c, i] += weighted_sum(columns, points, c, lo, offset, n_here, room) - pull * points[c, own]
+                gradient[c, i] += (
+                    weighted_sum(columns, points, c, lo, offset, n_here, room) - pull * points[c, own]
+                )
             loss[i] += 0.5 * chunk_loss
             kept[i] += chunk_kept
             weight_sum[i] += chunk_weight
@@ -292,7 +311,20 @@ def stress_group(
 
 @parallel_kernel
 def stress_threads(
-    values, weights, starts, columns, first, unit, squared, points, low, high, gradient, loss, kept, weight_sum
+    values,
+    weights,
+    starts,
+    columns,
+    first,
+    unit,
+    squared,
+    points,
+    low,
+    high,
+    gradient,
+    loss,
+    kept,
+    weight_sum,
 ):
     n_rows = starts.size - 1
     for g in prange((n_rows + GROUP - 1) // GROUP):
@@ -331,7 +363,9 @@ def curvature_group(
             stiffness_within(values, weights, lo, unit, squared, low, high, n_here, model, slope)
             total = plain_sum(slope, n_here)
             for c in range(points.shape[0]):
-                out[c, i] += total * points[c, own] - weighted_sum(columns, points, c, lo, offset, n_here, slope)
+                out[c, i] += total * points[c, own] - weighted_sum(
+                    columns, points, c, lo, offset, n_here, slope
+                )
 
 
 @parallel_kernel
@@ -367,7 +401,7 @@ def bin_of(size, n_bins):
 
 @serial_kernel
 def histogram_part(values, starts, columns, first, unit, squared, begin, end, points, counts):
-    """Count the residuals of the pairs (i, j), i < j, of some rows; row 0 of `counts` takes the negative ones."""
+    """Count the residuals of the pairs ij, i < j, of some rows; row 0 of `counts` takes the negative ones."""
     room = np.empty(CHUNK)
     for i in range(begin, end):
         own = first + i

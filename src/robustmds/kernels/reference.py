@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from robustmds.kernels import BINS_PER_OCTAVE, LOWEST_OCTAVE, N_BINS, Rows
+from robustmds.kernels import BINS_PER_OCTAVE, LOWEST_OCTAVE, N_BINS, STRIP, Rows
 
 
 def dense(rows: Rows, n_points: int) -> tuple[np.ndarray, np.ndarray]:
@@ -68,3 +68,23 @@ def residual_histogram_rows(rows, points, counts):
     bins = np.clip((exponent - 1 - LOWEST_OCTAVE) * BINS_PER_OCTAVE + part, 0, N_BINS - 1)
     bins[residual == 0] = 0
     np.add.at(counts[0], ((residual > 0).astype(int), bins), 1)
+
+
+def survey_strips(upper, lower, on_diagonal, out):
+    """Survey a tile and its mirror; on the diagonal, only the pairs above it."""
+    a, b = np.array(upper, dtype=float), np.array(lower, dtype=float).T
+    if on_diagonal:
+        here = np.tril_indices(len(a))
+        a[here] = b[here] = np.nan
+    for strip, begin in enumerate(range(0, len(a), STRIP)):
+        above, below = a[begin : begin + STRIP], b[begin : begin + STRIP]
+        seen_above, seen_below = ~np.isnan(above), ~np.isnan(below)
+        both = np.concatenate([above[seen_above], below[seen_below]])
+        gap = np.abs(above - below)[seen_above & seen_below]
+        out[strip] = (
+            (seen_above | seen_below).sum(),
+            (seen_above != seen_below).sum(),
+            both.max(initial=0.0),
+            both.min(initial=0.0),
+            gap.max(initial=0.0),
+        )

@@ -1,0 +1,16 @@
+"""The methods, by the name they are asked for: frozen settings, all driven by one loop."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from robustmds.methods.alternating_projections import RmdsAap
+from robustmds.methods.auto import Auto
+from robustmds.methods.classical import Classical
+
+if TYPE_CHECKING:
+    from robustmds.methods._run import Method
+
+__all__ = ["METHODS", "Auto", "Classical", "RmdsAap"]
+
+METHODS: dict[str, type[Method]] = {method.name: method for method in (Auto, RmdsAap, Classical)}

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
@@ -15,6 +17,37 @@ if TYPE_CHECKING:
     from robustmds.problem import Problem
 
     Callback = Callable[[Step], bool | None]
+
+
+class Run(NamedTuple):
+    """What a method returns."""
+
+    points: Array  # in working units, (n, r)
+    status: Status
+    history: tuple[Step, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Method(ABC):
+    """Settings of a method: an instance holds no data and may be reused, hashed and printed."""
+
+    name: ClassVar[str]
+    summary: ClassVar[str]
+    supports: ClassVar[frozenset[str]] = frozenset()  # of "missing", "weights", "outlier_sign"
+
+    @abstractmethod
+    def solve(self, problem: Problem, points: Array | None, callback: Callback | None) -> Run:
+        """Return the points, how the fit ended, and every step on the way.
+
+        Parameters
+        ----------
+        problem : Problem
+            What to work on.
+        points : (n, r) array, optional
+            Where to begin, in working units.
+        callback : callable, optional
+            Sees every step; returning True stops.
+        """
 
 
 class State(Protocol):
@@ -35,80 +68,60 @@ class State(Protocol):
 S = TypeVar("S", bound=State)
 
 
-class Method(Protocol[S]):
-    """Settings only: an instance holds no data and may be reused, hashed and printed."""
+class Iterative(Method, Generic[S]):
+    """A method that is one step, taken again and again."""
 
-    @property
-    def name(self) -> str: ...
-    @property
-    def power(self) -> int:
-        """Of the distances, in which `cut` and `residual` are measured: 1 or 2."""
+    power: ClassVar[int]  # of the distances, in which `cut` and `residual` are measured: 1 or 2
+    max_steps: int
 
-    @property
-    def max_steps(self) -> int: ...
-    def start(self, problem: Problem, points: Array | None) -> S: ...
-    def step(self, problem: Problem, state: S) -> S: ...
-    def settled(self, state: S) -> bool: ...
+    @abstractmethod
+    def start(self, problem: Problem, points: Array | None) -> S:
+        """Return the first state, at these points if there are any."""
 
+    @abstractmethod
+    def step(self, problem: Problem, state: S) -> S:
+        """Return the next state."""
 
-class Run(NamedTuple):
-    """What the loop returns."""
+    @abstractmethod
+    def settled(self, state: S) -> bool:
+        """Tell whether another step would change nothing worth having."""
 
-    points: Array  # in working units, (n, r)
-    status: Status
-    history: tuple[Step, ...]
+    def solve(self, problem: Problem, points: Array | None = None, callback: Callback | None = None) -> Run:
+        """Take steps until the points settle, break down, somebody says stop, or the steps run out.
 
+        The points returned are always those of the last step that stayed finite.
+        """
+        state = self.start(problem, points)
+        history, status = [], Status.MAX_STEPS
+        for _ in range(self.max_steps):
+            new = self._attempt(problem, state)
+            if new is None:
+                status = Status.BREAKDOWN
+                break
+            state = new
+            step = self._seen(problem, state)
+            history.append(step._replace(points=None))
+            if callback is not None and callback(step):
+                status = Status.STOPPED
+                break
+            if self.settled(state):
+                status = Status.CONVERGED
+                break
+        return Run(state.points, status, tuple(history))
 
-def run(
-    method: Method[S], problem: Problem, points: Array | None = None, callback: Callback | None = None
-) -> Run:
-    """Drive a method until it settles, breaks down, is told to stop, or runs out of steps.
+    def _attempt(self, problem: Problem, state: S) -> S | None:
+        """Return the next state, or None where it is not finite."""
+        try:
+            new = self.step(problem, state)
+        except np.linalg.LinAlgError:
+            return None
+        return new if np.isfinite(new.points).all() else None
 
-    The points returned are always those of the last step that stayed finite.
-
-    Parameters
-    ----------
-    method : Method
-        What to drive.
-    problem : Problem
-        What it works on.
-    points : (n, r) array, optional
-        Where to begin, in working units.
-    callback : callable, optional
-        Sees every step; returning True stops.
-    """
-    state = method.start(problem, points)
-    history, status = [], Status.MAX_STEPS
-    for _ in range(method.max_steps):
-        new = _attempt(method, problem, state)
-        if new is None:
-            status = Status.BREAKDOWN
-            break
-        state = new
-        row = _row(method, problem, state)
-        history.append(row._replace(points=None))
-        if callback is not None and callback(row):
-            status = Status.STOPPED
-            break
-        if method.settled(state):
-            status = Status.CONVERGED
-            break
-    return Run(state.points, status, tuple(history))
-
-
-def _attempt(method: Method[S], problem: Problem, state: S) -> S | None:
-    """Return the next state, or None where it is not finite."""
-    try:
-        new = method.step(problem, state)
-    except np.linalg.LinAlgError:
-        return None
-    return new if np.isfinite(new.points).all() else None
-
-
-def _row(method: Method[S], problem: Problem, state: S) -> Step:
-    cut, residual = state.cut, state.residual
-    for _ in range(method.power):
-        cut, residual = cut / problem.unit, residual / problem.unit
-    return Step(
-        method.name, cut, residual, state.n_outliers, state.step_norm, problem.to_user(state.points)
-    )
+    def _seen(self, problem: Problem, state: S) -> Step:
+        """Return the step as the user sees it."""
+        unit = problem.unit
+        cut, residual = float(state.cut), float(state.residual)
+        for _ in range(self.power):  # unit**2 may overflow where this does not
+            cut, residual = cut / unit, residual / unit
+        points = problem.to_user(state.points)
+        return Step(self.name, cut, residual, state.n_outliers, state.step_norm, points)
