@@ -34,8 +34,8 @@ class Table:
     city    x
     Rome  1.5
     Oslo   -2
-    >>> table[0].city, table.x.max()
-    ('Rome', 1.5)
+    >>> table[0].city, table["x"].tolist()
+    ('Rome', [1.5, -2.0])
     """
 
     def __init__(self, columns: Mapping[str, npt.ArrayLike]) -> None:

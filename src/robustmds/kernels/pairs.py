@@ -17,7 +17,8 @@ import numpy as np
 from robustmds.kernels import BINS_PER_OCTAVE, LOWEST_OCTAVE
 from robustmds.kernels._jit import parallel_kernel, prange, serial_kernel
 
-CHUNK = 2048
+CHUNK = 2048  # values of a row for which there is room
+LONG_CHUNK = 8 * CHUNK  # where no room is needed: the memory is read in longer strides
 GROUP = 8
 THREADED = 1 << 16  # values of a block from which threads pay
 
@@ -205,10 +206,11 @@ def kept_product_group(
         for c in range(basis.shape[0]):
             out[c, i] = 0.0
     n_together = 4 if columns is None else 1
-    for offset in range(0, longest_row(starts, group, stop), CHUNK):
+    chunk = LONG_CHUNK if room is None else CHUNK
+    for offset in range(0, longest_row(starts, group, stop), chunk):
         for i in range(group, stop, n_together):
             lo = starts[i] + offset
-            n_here = min(CHUNK, starts[i + 1] - lo)
+            n_here = min(chunk, starts[i + 1] - lo)
             if n_here <= 0:
                 continue
             n_rows = min(n_together, stop - i)
