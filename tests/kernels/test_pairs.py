@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -111,3 +115,21 @@ def test_the_gradient_is_the_slope_of_the_loss():
     slope = (loss(points + step * direction)[0] - loss(points - step * direction)[0]) / (2 * step)
     # The loss of all rows counts every pair twice; the gradient's row counts it once.
     np.testing.assert_allclose(2 * (loss(points)[1] * direction).sum(), slope, rtol=1e-7)
+
+
+def test_no_bit_depends_on_whether_the_code_was_in_the_cache(tmp_path):
+    # This file as a program: the first time it compiles, the second time it finds what the first compiled.
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    command = [sys.executable, __file__]
+    compiled, found = (subprocess.check_output(command, env=environment) for _ in range(2))
+    assert len(compiled) > 0
+    assert compiled == found
+    assert list(tmp_path.rglob("*.nbc"))
+
+
+if __name__ == "__main__":
+    rng, n = np.random.default_rng(4), 400
+    rows = Rows(rng.uniform(0.1, 3.0, n * n), np.arange(n + 1) * n, None, None, 0, 0.5, False)  # noqa: FBT003
+    sums = outputs(rows, 4, 2)
+    pairs.kept_product_rows(rows, *rng.normal(size=(2, 4, n)), 1.3, *sums)
+    sys.stdout.buffer.write(b"".join(one.tobytes() for one in sums))
