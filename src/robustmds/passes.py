@@ -137,16 +137,8 @@ class MeasuredCondensed(Measured):
         return full_rows(self, begin, values, weights)
 
     def _square_rows(self, condensed: npt.NDArray[Any], begin: int, end: int) -> npt.NDArray[Any]:
-        n = self.n_points
-        columns = np.arange(n)
-        # Pair (a, b), a < b, stands at before[a] + b.
-        before = columns * (2 * n - columns - 3) // 2 - 1
-        block = np.empty((end - begin, n), dtype=float_type(condensed.dtype))
-        for i in range(begin, end):
-            row = block[i - begin]
-            row[:i] = condensed[before[:i] + i]
-            row[i] = np.nan
-            row[i + 1 :] = condensed[before[i] + i + 1 : before[i] + n]
+        block = np.empty((end - begin, self.n_points), dtype=float_type(condensed.dtype))
+        pairs.spread_rows(condensed, begin, block)
         return block
 
 

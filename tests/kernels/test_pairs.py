@@ -99,6 +99,17 @@ def test_residual_histogram(rows_and_n, lines):
     assert seen.sum() == meant.sum() > 0
 
 
+@pytest.mark.parametrize("n", [2, 7, 300])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64])
+def test_spreading_a_condensed_vector(n, dtype):
+    condensed = np.random.default_rng(5).uniform(1, 99, n * (n - 1) // 2).astype(dtype)
+    for begin, end in [(0, n), (0, 1), (n - 1, n), (n // 3, n // 2 + 1)]:
+        seen, meant = np.empty((2, end - begin, n))
+        pairs.spread_rows(condensed, begin, seen)
+        reference.spread_rows(condensed, begin, meant)
+        np.testing.assert_array_equal(seen, meant)
+
+
 def test_the_gradient_is_the_slope_of_the_loss():
     rows, n = make_rows("square", np.random.default_rng(2))
     # Symmetric, so that a pair's two entries pull both its points the same way.

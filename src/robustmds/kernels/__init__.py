@@ -9,6 +9,7 @@ kernel                      per row i, over the measured pairs ij
 kept_product_rows           sum_j T(d_ij^2 - |x_i - x_j|^2) u_j, with T(r) = r where |r| <= cut, else 0
 stress_rows                 gradient and value of sum_j w_ij clip(d_ij - |x_i - x_j|, low, high)^2 / 2
 stress_curvature_rows       Gauss-Newton curvature of the same, times a direction
+spread_rows                 the values themselves, of a condensed vector; nan from a point to itself
 residual_histogram_rows     counts of d_ij - |x_i - x_j| by sign and logarithmic bin
 survey_strips               per STRIP rows: counts, extremes, largest |d_ij - d_ji|
 ==========================  ====================================================================

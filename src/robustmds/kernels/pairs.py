@@ -436,3 +436,30 @@ def residual_histogram_rows(rows, points, counts):
         histogram_part(*block, 0, rows.starts.size - 1, points, counts[0])
     else:
         histogram_threads(*block, points, counts)
+
+
+@serial_kernel
+def spread_column(condensed, begin, j, out):
+    """Write the distances of point j to the rows of a block into its column of the block."""
+    n_rows, n = out.shape
+    before = j * (2 * n - j - 3) // 2 - 1  # pair (j, i), j < i, stands at before + i
+    for i in range(max(begin, j + 1), begin + n_rows):
+        out[i - begin, j] = condensed[before + i]
+    if begin <= j < begin + n_rows:
+        out[j - begin, j] = np.nan
+        for i in range(j + 1, n):
+            out[j - begin, i] = condensed[before + i]
+
+
+@parallel_kernel
+def spread_threads(condensed, begin, out):
+    for j in prange(min(out.shape[1], begin + out.shape[0])):
+        spread_column(condensed, begin, j, out)
+
+
+def spread_rows(condensed, begin, out):
+    if out.size < THREADED:
+        for j in range(min(out.shape[1], begin + out.shape[0])):
+            spread_column(condensed, begin, j, out)
+    else:
+        spread_threads(condensed, begin, out)

@@ -88,3 +88,12 @@ def survey_strips(upper, lower, on_diagonal, out):
             both.min(initial=0.0),
             gap.max(initial=0.0),
         )
+
+
+def spread_rows(condensed, begin, out):
+    n = out.shape[1]
+    square = np.full((n, n), np.nan, dtype=out.dtype)
+    square[np.triu_indices(n, 1)] = condensed
+    lower = np.tril_indices(n, -1)
+    square[lower] = square.T[lower]
+    out[:] = square[begin : begin + len(out)]
