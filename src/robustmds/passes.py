@@ -117,7 +117,10 @@ class MeasuredSquare(Measured):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class MeasuredCondensed(Measured):
-    """The upper triangle, row by row, as `scipy.spatial.distance.pdist` has it; nan = not measured."""
+    """The upper triangle, row by row, as `scipy.spatial.distance.pdist` has it; nan = not measured.
+
+    The kernels read it: its numbers are integers, float32 or float64 of this machine.
+    """
 
     values: npt.NDArray[Any]
 
@@ -276,6 +279,16 @@ def residual_histogram(measured: Measured, points: Array) -> npt.NDArray[np.int6
     for rows, _ in _places(measured):
         pairs.residual_histogram_rows(rows, lines, counts)
     return counts.sum(axis=0)
+
+
+def distances_from(measured: Measured, i: int) -> Array:
+    """Return the distances of point i to all, nan where not measured or its own, in working units, (n,)."""
+    rows = measured.rows(i, i + 1)
+    values = rows.values * rows.unit
+    row = np.full(measured.n_points, np.nan)
+    row[slice(None) if rows.columns is None else rows.columns] = np.sqrt(values) if rows.squared else values
+    row[i] = np.nan
+    return row
 
 
 class Listed(NamedTuple):

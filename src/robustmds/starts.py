@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from robustmds.linalg import centred, leading_eigenpairs
-from robustmds.passes import kept_product
+from robustmds.passes import distances_from, kept_product
 
 if TYPE_CHECKING:
     from robustmds.linalg import Array
@@ -53,14 +53,14 @@ def sq_diameter(measured: Measured) -> float:
     How often it is right, and where it is not: docs/threshold.md.
     """
     seen = _far_out(measured)
-    d = np.stack([_row(measured, i)[seen] for i in seen])
+    d = np.stack([distances_from(measured, i)[seen] for i in seen])
     trust, n_detours = _trust(d)
     of_point = trust.sum(axis=1) / np.maximum((~np.isnan(d)).sum(axis=1), 1)
     sound = np.ix_(*2 * [of_point >= SOUND * np.median(of_point)])
     largest = _longest(d[sound], trust[sound] >= TRUSTED, n_detours[sound] >= ENOUGH)
     if not largest:
         # No triangles: of every point the middle distance, as most of them are right.
-        middle = (_row_quantile(_row(measured, i)[None], 0.5)[0] for i in seen)
+        middle = (_row_quantile(distances_from(measured, i)[None], 0.5)[0] for i in seen)
         largest = max((m for m in middle if m > 0), default=0.0)
     return float(largest) ** 2
 
@@ -84,19 +84,9 @@ def _far_out(measured: Measured) -> npt.NDArray[np.intp]:
     if n <= N_SEEN:
         return np.arange(n)
     judges = np.linspace(0, n - 1, N_JUDGES).astype(int)
-    far = _row_quantile(np.stack([_row(measured, i) for i in judges], axis=1), 0.5)
+    far = _row_quantile(np.stack([distances_from(measured, i) for i in judges], axis=1), 0.5)
     farthest = np.argsort(np.nan_to_num(far), kind="stable")[-(N_SEEN // 2) :]
     return np.union1d(farthest, np.linspace(0, n - 1, N_SEEN // 2).astype(int))
-
-
-def _row(measured: Measured, i: int) -> Array:
-    """Return the distances of point i to all, nan where not measured or its own, in working units."""
-    rows = measured.rows(i, i + 1)
-    values = rows.values * rows.unit
-    row = np.full(measured.n_points, np.nan)
-    row[slice(None) if rows.columns is None else rows.columns] = np.sqrt(values) if rows.squared else values
-    row[i] = np.nan
-    return row
 
 
 def _row_quantile(d: Array, share: float) -> Array:

@@ -12,7 +12,7 @@ from scipy.sparse.csgraph import connected_components
 
 from robustmds.errors import InputError
 from robustmds.inputs.layouts import and_more
-from robustmds.passes import MeasuredEdges
+from robustmds.passes import MeasuredEdges, distances_from
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -154,22 +154,12 @@ def connected(measured: Measured) -> npt.NDArray[np.int64]:
         queue, unseen = [unseen[0]], unseen[1:]
         groups[queue] = k
         while queue and unseen.size:
-            linked = ~np.isnan(row(measured, queue.pop())[unseen])
+            linked = ~np.isnan(distances_from(measured, queue.pop())[unseen])
             groups[unseen[linked]] = k
             queue += unseen[linked].tolist()
             unseen = unseen[~linked]
         k += 1
     return groups
-
-
-def row(measured: Measured, i: int) -> npt.NDArray[np.floating]:
-    """Return the distances from one point, nan where there is none, (n,)."""
-    rows = measured.rows(i, i + 1)
-    if rows.columns is None:
-        return rows.values
-    values = np.full(measured.n_points, np.nan, dtype=rows.values.dtype)
-    values[rows.columns] = rows.values
-    return values
 
 
 def squared_faults(measured: Measured, n_components: int) -> Iterator[InputError]:
@@ -180,7 +170,7 @@ def squared_faults(measured: Measured, n_components: int) -> Iterator[InputError
     """
     n = measured.n_points
     chosen = np.unique(np.linspace(0, n - 1, min(n, N_SAMPLE)).astype(int))
-    table = np.array([row(measured, i)[chosen] for i in chosen], dtype=float) * measured.unit
+    table = np.array([distances_from(measured, i)[chosen] for i in chosen])
     np.fill_diagonal(table, 0.0)
     whole = complete(table)
     if whole.size < max(n_components + SPARE, chosen.size / 2):

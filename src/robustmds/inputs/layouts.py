@@ -308,8 +308,19 @@ class Condensed(Layout):
 
     def measured(self, unit: float, *, squared: bool) -> Measured:
         return MeasuredCondensed(
-            n_points=self.n_points, unit=unit, squared=squared, values=self.values, weights=self.weights
+            n_points=self.n_points,
+            unit=unit,
+            squared=squared,
+            values=compilable(self.values),
+            weights=None if self.weights is None else compilable(self.weights),
         )
+
+
+def compilable(values: Values) -> Values:
+    """Return the values, or a copy where kernels cannot read them: half, long or foreign numbers."""
+    dtype = values.dtype
+    is_plain = dtype.isnative and (dtype.kind in "iu" or dtype in (np.float32, np.float64))
+    return values if is_plain else values.astype(float_type(dtype))
 
 
 def points_of(n_pairs: int) -> int:
