@@ -60,9 +60,7 @@ class Step(NamedTuple):
 
     method: str
     cut: float  # largest residual kept by the step
-    residual: (
-        float  # root mean square of the kept residuals (in a least-squares fit the others count as the cut)
-    )
+    residual: float  # root mean square of the kept residuals; least squares counts the others as the cut
     n_outliers: int  # pairs set aside by the step
     step_norm: float  # how far the points moved, relative to their size
     points: Array | None = None  # after the step, (n, r); None in the history

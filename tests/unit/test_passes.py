@@ -308,9 +308,7 @@ def everything(measured, X, P):
     ]
 
 
-LARGE = (
-    301  # points whose distances in one block are worked through by several threads, and in small ones not
-)
+LARGE = 301  # points whose distances in one block are worked through by several threads, in small ones not
 
 
 @pytest.mark.parametrize("block_values", [1, 5 * LARGE, 64 * LARGE])
