@@ -29,6 +29,17 @@ def test_the_likeliest_of_several_roads_is_right_where_one_start_is_not():
     assert n_found >= 38
 
 
+@pytest.mark.parametrize("sign", ["any", "too-long"])
+def test_the_band_is_drawn_in_whatever_the_sign_of_the_errors(sign):
+    _, distances = draw(0)
+    history = rm.robust_mds(distances, outlier_sign=sign).history
+    cuts = np.unique(history.cut[history.method == "least-squares"])
+    assert np.isfinite(cuts).all()
+    # Bands that are drawn in follow each other at a fixed ratio; those of the mixture do not.
+    ratios = cuts[:-1] / cuts[1:]
+    assert np.isclose(ratios, 0.8, rtol=1e-12).sum() >= 3
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_a_wrong_start_is_left_behind(seed):
     points, distances = draw(seed)

@@ -114,8 +114,10 @@ class Auto(Method):
     def _drawn_in(self, problem: Problem, run: Run, callback: Callback | None) -> Run:
         """Return the end of rough fits on ever narrower bands, down to that of the mixture."""
         width = residual_quantile(problem, run.points, MOST)
-        while width > max(np.abs(mixture(problem, run.points).band())):
-            fit = LeastSquares(low=-width, high=width, max_steps=ROUGH_STEPS, tol=ROUGH_TOL)
+        while width > np.abs(band := np.array(mixture(problem, run.points).band())).min():
+            # Where errors have one sign, the other side of the band stays open.
+            low, high = np.where(np.isinf(band), band, np.copysign(width, band))
+            fit = LeastSquares(low=low, high=high, max_steps=ROUGH_STEPS, tol=ROUGH_TOL)
             run = _and_then(run, fit.solve(problem, run.points, callback))
             if run.status is Status.STOPPED:
                 break

@@ -112,4 +112,4 @@ class LeastSquares(Iterative[State]):
     def _state(self, problem: Problem, X: Array, at: Stress) -> State:
         n_kept = int(at.n_kept.sum()) // 2
         residual = float(np.sqrt(2 * at.loss / problem.n_measured))
-        return State(X, at, max(-self.low, self.high), residual, problem.n_measured - n_kept)
+        return State(X, at, min(-self.low, self.high), residual, problem.n_measured - n_kept)
