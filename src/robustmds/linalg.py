@@ -18,6 +18,8 @@ Array = npt.NDArray[np.float64]
 N_BLOCKS = 8  # of the Krylov basis, before it restarts from the best pairs so far
 EXTRA = 3  # columns beyond those asked for: they speed up the convergence of the last ones
 MAX_RESTARTS = 40
+MAX_PASSES = 10  # of making a block orthogonal
+ORTHOGONAL = 1e-14  # cosine
 HELD = 0.9  # of the length of a direction: with less it was rounding
 
 
@@ -70,9 +72,12 @@ def tangent_step(U: Array, BU: Array) -> tuple[Array, Array]:
     """
     r = U.shape[1]
     C = U.T @ BU
-    Q, sizes, V = np.linalg.svd(BU - U @ C, full_matrices=False)
-    # Where W = BU - U C has little left, near convergence or for want of points, Q is rounding blown up to
-    # unit length, neither orthogonal to U nor centred. Once it is, what is not there has vanished.
+    # U is orthonormal up to some roundings, and what they leave of U here may be as large as the correction
+    # of a single point: it is taken out once more.
+    W = BU - U @ C
+    Q, sizes, V = np.linalg.svd(W - U @ (U.T @ W), full_matrices=False)
+    # Where W has little left, near convergence or for want of points, Q is rounding blown up to unit length,
+    # neither orthogonal to U nor centred. Once it is, what is not there has vanished.
     Q = centred(Q - U @ (U.T @ Q))
     held = np.linalg.norm(Q, axis=0) > HELD
     Q, R = np.linalg.qr(Q[:, held])
@@ -122,21 +127,25 @@ def _krylov(multiply: Callable[[Array], Array], block: Array) -> tuple[Array, Ar
     """Return an orthonormal basis Q of span(V, AV, A^2 V, ...) and A Q, for the centred A."""
     n, b = block.shape
     room = min(N_BLOCKS * b, n - 1)
-    Q, AQ = np.empty((n, room)), np.empty((n, room))
-    done = 0
-    while done < room:
-        block = block[:, : room - done]
+    Q, AQ = np.empty((n, 1 + room)), np.empty((n, room))
+    Q[:, 0] = 1 / np.sqrt(n)  # what is orthogonal to it is centred
+    for done in range(0, room, b):
+        block = _beside(Q[:, : 1 + done], block[:, : room - done])
         here = slice(done, done + block.shape[1])
-        Q[:, here] = block
-        AQ[:, here] = centred(multiply(block))
-        done = here.stop
-        block = AQ[:, here]
-        # Of a direction that the space already holds only rounding is left: the first time blows it up to
-        # unit length, the second makes it orthogonal, the third removes what rounding left of that.
-        for _ in range(3):
-            block = centred(block)
-            block = np.linalg.qr(block - Q[:, :done] @ (Q[:, :done].T @ block))[0]
-    return Q, AQ
+        Q[:, 1 + here.start : 1 + here.stop] = block
+        AQ[:, here] = block = centred(multiply(block))
+    return Q[:, 1:], AQ
+
+
+def _beside(Q: Array, block: Array) -> Array:
+    """Return an orthonormal basis of what a block has beside the orthonormal Q."""
+    # Of a direction that lies in Q only rounding is left, which is blown up to unit length and has to be made
+    # orthogonal in its turn; where that leaves rounding again, once more.
+    for _ in range(MAX_PASSES):
+        block = np.linalg.qr(block - Q @ (Q.T @ block))[0]
+        if np.abs(Q.T @ block).max() <= ORTHOGONAL:
+            break
+    return block
 
 
 def conjugate_gradients(

@@ -93,6 +93,14 @@ class TestTangentStep:
         V, _ = tangent_step(U, U * [2.0, 1.0] + 1e-11 * away)
         np.testing.assert_allclose(away.T @ V, np.diag([0.5e-11, 1e-11]) @ (U.T @ V), rtol=0, atol=1e-15)
 
+    def test_the_correction_of_one_point_is_not_lost_beside_the_roundings_of_the_basis(self):
+        U = centred_basis(np.random.default_rng(0), 5000, 2) * (1 + 2e-15)
+        image = U.copy()
+        image[7] += 5e-15
+        V, _ = tangent_step(U, image)
+        moved = V * np.sign((V * U).sum(axis=0)) - U
+        np.testing.assert_allclose(moved[7], 5e-15, rtol=0.1)
+
     def test_without_a_positive_eigenvalue_there_is_none(self):
         U = centred_basis(np.random.default_rng(0), 20, 3)
         for image in (-U, 0 * U):

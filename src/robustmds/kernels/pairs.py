@@ -15,11 +15,15 @@ import math
 import numpy as np
 
 from robustmds.kernels import BINS_PER_OCTAVE, LOWEST_OCTAVE
-from robustmds.kernels._jit import parallel_kernel, prange, serial_kernel
+from robustmds.kernels._jit import parallel_kernel, prange, prefetch, serial_kernel
 
 CHUNK = 2048  # values of a row for which there is room
 LONG_CHUNK = 8 * CHUNK  # where no room is needed: the memory is read in longer strides
 GROUP = 8
+# A processor foresees little of what four rows side by side will need, and nothing beyond a page of memory:
+# told a stretch at a time, and in time, it reads while it reckons.
+STRETCH, AHEAD = 64, 256  # values of a row
+LINE_BYTES = 64  # that the memory sends together
 THREADED = 1 << 16  # values of a block from which threads pay
 
 
@@ -140,22 +144,26 @@ def keep_in_four_rows(values, points, basis, owns, los, offset, unit, squared, c
     loss1, count1, p1, q1 = 0.0, 0.0, 0.0, 0.0
     loss2, count2, p2, q2 = 0.0, 0.0, 0.0, 0.0
     loss3, count3, p3, q3 = 0.0, 0.0, 0.0, 0.0
-    for t in range(n_here):
-        j = np.uintp(offset + t)
-        x, y, u, v = points[c, j], points[c + 1, j], basis[c, j], basis[c + 1, j]
-        e0, e1, e2, e3 = 0.0, 0.0, 0.0, 0.0
-        if early is not None:
-            e0, e1, e2, e3 = early[0, t], early[1, t], early[2, t], early[3, t]
-        r0, good0 = kept_residual(values[np.uintp(lo0 + t)], unit, squared, e0, x0 - x, y0 - y, cut)
-        r1, good1 = kept_residual(values[np.uintp(lo1 + t)], unit, squared, e1, x1 - x, y1 - y, cut)
-        r2, good2 = kept_residual(values[np.uintp(lo2 + t)], unit, squared, e2, x2 - x, y2 - y, cut)
-        r3, good3 = kept_residual(values[np.uintp(lo3 + t)], unit, squared, e3, x3 - x, y3 - y, cut)
-        loss0, count0, p0, q0 = loss0 + r0 * r0, count0 + good0, p0 + r0 * u, q0 + r0 * v
-        loss1, count1, p1, q1 = loss1 + r1 * r1, count1 + good1, p1 + r1 * u, q1 + r1 * v
-        loss2, count2, p2, q2 = loss2 + r2 * r2, count2 + good2, p2 + r2 * u, q2 + r2 * v
-        loss3, count3, p3, q3 = loss3 + r3 * r3, count3 + good3, p3 + r3 * u, q3 + r3 * v
-        if kept is not None:
-            kept[0, t], kept[1, t], kept[2, t], kept[3, t] = r0, r1, r2, r3
+    for stretch in range(0, n_here, STRETCH):
+        for ahead in range(stretch + AHEAD, stretch + AHEAD + STRETCH, LINE_BYTES // values.itemsize):
+            for lo in los:
+                prefetch(values, np.uintp(lo + ahead))
+        for t in range(stretch, min(stretch + STRETCH, n_here)):
+            j = np.uintp(offset + t)
+            x, y, u, v = points[c, j], points[c + 1, j], basis[c, j], basis[c + 1, j]
+            e0, e1, e2, e3 = 0.0, 0.0, 0.0, 0.0
+            if early is not None:
+                e0, e1, e2, e3 = early[0, t], early[1, t], early[2, t], early[3, t]
+            r0, good0 = kept_residual(values[np.uintp(lo0 + t)], unit, squared, e0, x0 - x, y0 - y, cut)
+            r1, good1 = kept_residual(values[np.uintp(lo1 + t)], unit, squared, e1, x1 - x, y1 - y, cut)
+            r2, good2 = kept_residual(values[np.uintp(lo2 + t)], unit, squared, e2, x2 - x, y2 - y, cut)
+            r3, good3 = kept_residual(values[np.uintp(lo3 + t)], unit, squared, e3, x3 - x, y3 - y, cut)
+            loss0, count0, p0, q0 = loss0 + r0 * r0, count0 + good0, p0 + r0 * u, q0 + r0 * v
+            loss1, count1, p1, q1 = loss1 + r1 * r1, count1 + good1, p1 + r1 * u, q1 + r1 * v
+            loss2, count2, p2, q2 = loss2 + r2 * r2, count2 + good2, p2 + r2 * u, q2 + r2 * v
+            loss3, count3, p3, q3 = loss3 + r3 * r3, count3 + good3, p3 + r3 * u, q3 + r3 * v
+            if kept is not None:
+                kept[0, t], kept[1, t], kept[2, t], kept[3, t] = r0, r1, r2, r3
     return (
         (loss0, count0, p0, q0), (loss1, count1, p1, q1), (loss2, count2, p2, q2), (loss3, count3, p3, q3),
     )  # fmt: skip
