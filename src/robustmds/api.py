@@ -99,6 +99,31 @@ def robust_mds(
     Cologne Geneva 1662.0 684
     """
     chosen = _method(method)
+    problem, labels = pose(
+        distances, n_components, squared=squared, weights=weights, outlier_sign=outlier_sign, noise=noise
+    )
+    _require_support(chosen, problem)
+    points = None if start is None else _points_to_start(start, problem)
+    with one_blas_thread():
+        run = chosen.solve(problem, points, callback)
+        if start is None:
+            run = run._replace(points=principal(run.points))
+        return _result(problem, labels, chosen, run)
+
+
+def pose(
+    distances: Any,  # noqa: ANN401 - whatever inputs.read takes
+    n_components: int,
+    *,
+    squared: bool = False,
+    weights: Any = None,  # noqa: ANN401 - as the distances
+    outlier_sign: str = "any",
+    noise: float | None = None,
+) -> tuple[Problem, Sequence[Hashable]]:
+    """Return the problem that methods are given, and the names of the points.
+
+    The parameters are those of `robust_mds`.
+    """
     checked = read(distances, n_components, squared=squared, weights=weights)
     require_choice("outlier_sign", outlier_sign, OUTLIER_SIGNS)
     if noise is not None:
@@ -112,14 +137,7 @@ def robust_mds(
         noise=noise,
         outlier_sign=outlier_sign,
     )
-    _require_support(chosen, problem)
-    points = None if start is None else _points_to_start(start, problem)
-    labels = range(problem.n_points) if checked.labels is None else checked.labels
-    with one_blas_thread():
-        run = chosen.solve(problem, points, callback)
-        if start is None:
-            run = run._replace(points=principal(run.points))
-        return _result(problem, labels, chosen, run)
+    return problem, range(problem.n_points) if checked.labels is None else checked.labels
 
 
 def align(points: npt.ArrayLike, to: npt.ArrayLike, *, scale: bool = False) -> Array:

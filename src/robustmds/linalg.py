@@ -82,8 +82,9 @@ def tangent_step(U: Array, BU: Array) -> tuple[Array, Array]:
     held = np.linalg.norm(Q, axis=0) > HELD
     Q, R = np.linalg.qr(Q[:, held])
     R = R @ (sizes[held, None] * V[held])
-    M = np.block([[(C + C.T) / 2, R.T], [R, np.zeros((len(R), len(R)))]])
-    lam, V = np.linalg.eigh(M)
+    M = np.zeros((r + len(R), r + len(R)))
+    M[:r, :r], M[r:, :r] = (C + C.T) / 2, R
+    lam, V = np.linalg.eigh(M)  # it reads the lower triangle
     lam, V = lam[::-1][:r], V[:, ::-1][:, :r]
     return U @ V[:r] + Q @ V[r:], np.maximum(lam, 0.0)
 

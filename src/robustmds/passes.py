@@ -291,6 +291,26 @@ def distances_from(measured: Measured, i: int) -> Array:
     return row
 
 
+def matrices(measured: Measured) -> tuple[Array, Array]:
+    """Return the squared distances, in squared working units, and the weights as (n, n) arrays.
+
+    Both are 0 where nothing was measured and on the diagonal. They are for the methods that have to hold
+    matrices; the others form none.
+    """
+    values, weights = np.zeros((2, measured.n_points, measured.n_points))
+    for rows, here in _places(measured):
+        i = np.repeat(np.arange(here.start, here.stop), np.diff(rows.starts))
+        place = here if rows.columns is None else (i, rows.columns)
+        shape = values[place].shape
+        values[place] = rows.values.reshape(shape)
+        weights[place] = 1.0 if rows.weights is None else rows.weights.reshape(shape)
+    np.fill_diagonal(values, np.nan)
+    gone = np.isnan(values)
+    values[gone] = weights[gone] = 0.0
+    values *= measured.unit
+    return (values if measured.squared else values**2), weights
+
+
 class Listed(NamedTuple):
     """Some of the pairs ij, i < j, one after the other."""
 

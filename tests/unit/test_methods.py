@@ -84,7 +84,8 @@ class Counting(Iterative[Counted]):
             if isinstance(self.failure, type):
                 raise self.failure
             points[-1, -1] = self.failure
-        return Counted(points, state.k + 1)
+        moved = float(np.abs(points - state.points).max())
+        return Counted(points, state.k + 1, step_norm=moved / 4)
 
     def settled(self, state):
         return state.k >= self.settles_at

@@ -20,6 +20,7 @@ from robustmds.passes import (
     MeasuredEdges,
     MeasuredSquare,
     kept_product,
+    matrices,
     pairs_outside,
     residual_histogram,
     stress,
@@ -168,6 +169,13 @@ def test_the_product_is_that_of_the_kept_residuals(case, r):
     close(found.product, np.where(kept, residual, 0.0) @ V)
     close(found.sq_loss, np.sum(residual[kept] ** 2) / 2)
     assert found.n_kept == kept.sum() / 2 > 0
+
+
+def test_the_matrices_hold_what_was_measured(case):
+    measured, seen, W = case
+    values, weights = matrices(measured)
+    close(values, np.nan_to_num(seen**2))
+    np.testing.assert_array_equal(weights, np.where(np.isnan(seen), 0.0, W))
 
 
 def test_a_pair_is_kept_up_to_and_including_the_cut():

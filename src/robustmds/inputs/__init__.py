@@ -83,7 +83,7 @@ def read(
     if survey.asymmetry > layout.rounding:
         share = f"{survey.asymmetry / survey.largest:.1g} of the largest distance"
         message = f"the two directions of some pairs differ, by up to {share}: their mean is used"
-        warnings.warn(message, AsymmetryWarning, stacklevel=3)  # the caller of robust_mds
+        warnings.warn(message, AsymmetryWarning, stacklevel=4)  # the caller of robust_mds
     return Checked(measured, layout.labels, survey.n_measured, survey.largest)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from math import isfinite
 from typing import TYPE_CHECKING, ClassVar, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -54,7 +55,7 @@ class State(Protocol):
     """What the loop needs to see of a method's state, in working units."""
 
     @property
-    def points(self) -> Array: ...
+    def points(self) -> Array: ...  # asked for at the end, and by a callback
     @property
     def cut(self) -> float: ...
     @property
@@ -62,7 +63,7 @@ class State(Protocol):
     @property
     def n_outliers(self) -> int: ...
     @property
-    def step_norm(self) -> float: ...
+    def step_norm(self) -> float: ...  # not finite where the step was not
 
 
 S = TypeVar("S", bound=State)
@@ -100,8 +101,8 @@ class Iterative(Method, Generic[S]):
                 break
             state = new
             step = self._seen(problem, state)
-            history.append(step._replace(points=None))
-            if callback is not None and callback(step):
+            history.append(step)
+            if callback is not None and callback(step._replace(points=problem.to_user(state.points))):
                 status = Status.STOPPED
                 break
             if self.settled(state):
@@ -115,13 +116,12 @@ class Iterative(Method, Generic[S]):
             new = self.step(problem, state)
         except np.linalg.LinAlgError:
             return None
-        return new if np.isfinite(new.points).all() else None
+        return new if isfinite(new.step_norm) else None
 
     def _seen(self, problem: Problem, state: S) -> Step:
-        """Return the step as the user sees it."""
+        """Return the step as the user sees it, without the points."""
         unit = problem.unit
         cut, residual = float(state.cut), float(state.residual)
         for _ in range(self.power):  # unit**2 may overflow where this does not
             cut, residual = cut / unit, residual / unit
-        points = problem.to_user(state.points)
-        return Step(self.name, cut, residual, state.n_outliers, state.step_norm, points)
+        return Step(self.name, cut, residual, state.n_outliers, state.step_norm)

@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 import numpy as np
 
 from robustmds.errors import require_between, require_count
-from robustmds.linalg import centred, motion, tangent_step
+from robustmds.linalg import centred, tangent_step
 from robustmds.methods._run import Iterative
 from robustmds.passes import kept_product
 from robustmds.starts import classical, factor, sq_diameter
@@ -167,6 +167,6 @@ class RmdsAap(Iterative[State]):
 
 
 def _moved(X: Array, new: Array) -> float:
-    """Return how far the points moved, relative to their size, the motion of all together aside."""
-    R, t, _ = motion(new, to=X)
-    return float(np.linalg.norm(new @ R + t - X)) / max(float(np.linalg.norm(X)), np.finfo(float).tiny)
+    """Return how far the points moved, relative to their size; both are centred, and turned to fit best."""
+    A, _, Bt = np.linalg.svd(new.T @ X)
+    return float(np.linalg.norm(new @ (A @ Bt) - X)) / max(float(np.linalg.norm(X)), np.finfo(float).tiny)
