@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from robustmds.kernels import N_BINS, Rows, pairs
+from robustmds.kernels import N_BINS, Pull, Rows, pairs, triangles
 from robustmds.linalg import even_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from robustmds.linalg import Array
+    from robustmds.losses import Loss
 
 BLOCK_VALUES = 1 << 18  # values of a block that has to be copied
 N_PARTS = 8  # of a histogram, counted side by side
@@ -58,10 +59,8 @@ class Measured(ABC):
         """Return rows begin to end - 1."""
 
     def blocks(self) -> Iterator[Rows]:
-        """Yield all rows, in blocks that cost little memory."""
-        step = max(1, BLOCK_VALUES // self.n_points)
-        for begin in range(0, self.n_points, step):
-            yield self.rows(begin, min(self.n_points, begin + step))
+        """Return all rows, in blocks that cost little memory."""
+        return _strips(self)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -250,15 +249,50 @@ def stress(measured: Measured, points: Array, band: tuple[float, float]) -> Stre
     band : (low, high)
         The residuals d_ij - |x_i - x_j| that are kept; others count as if they lay on its edge.
     """
+    return _pulled(measured, points, Pull(None, None, *band))
+
+
+def robust_stress(measured: Measured, points: Array, loss: Loss, near: float) -> Stress:
+    """Return the sum of w_ij rho(d_ij - |x_i - x_j|), its gradient, and the w_ij psi(e)/e of every point.
+
+    `n_kept` counts the residuals of a size up to `near`.
+    """
+    return _pulled(measured, points, Pull(loss.code, None, near, loss.scale))
+
+
+def stress_beside_errors(measured: Measured, points: Array, cut: float, ridge: Array) -> Stress:
+    """Return what is left of the stress beside the errors that cost least, and its gradient.
+
+    An error o of pair ij costs cut |o| + (ridge_i + ridge_j) o^2 / 2, and the residual without it half its
+    square. `n_kept` counts the pairs without an error; `weight` is the sum of the squared errors of a point.
+    Weights of pairs take no part.
+    """
+    return _pulled(measured, points, Pull(None, ridge, -cut, cut))
+
+
+def _pulled(measured: Measured, points: Array, pull: Pull) -> Stress:
     lines = even_lines(points)
     out, (loss, kept, weight) = np.empty_like(lines), np.empty((3, len(points)))
     for rows, here in _places(measured):
         block = np.empty((len(lines), here.stop - here.start))
-        pairs.stress_rows(rows, lines, band, block, loss[here], kept[here], weight[here])
+        pairs.stress_rows(rows, lines, pull, block, loss[here], kept[here], weight[here])
         out[:, here] = block
     kept -= measured.own_pairs
-    weight -= measured.own_pairs
+    if pull.ridge is None:  # beside errors, which a point has none of to itself
+        weight -= measured.own_pairs
     return Stress(out[: points.shape[1]].T, float(loss.sum()) / 2, kept.astype(int), weight)
+
+
+def laplacian(measured: Measured, points: Array, direction: Array, loss: Loss | None = None) -> Array:
+    """Return sum_j w_ij v_ij (p_i - p_j) for all i, (n, r), with v = psi(e)/e of a loss, or 1 without one."""
+    lines, moves = even_lines(points), even_lines(direction)
+    code, scale = (None, np.inf) if loss is None else (loss.code, loss.scale)
+    out = np.empty_like(lines)
+    for rows, here in _places(measured):
+        block = np.empty((len(lines), here.stop - here.start))
+        pairs.laplacian_rows(rows, lines, moves, code, scale, block)
+        out[:, here] = block
+    return out[: points.shape[1]].T
 
 
 def stress_curvature(measured: Measured, points: Array, direction: Array, band: tuple[float, float]) -> Array:
@@ -311,6 +345,28 @@ def matrices(measured: Measured) -> tuple[Array, Array]:
     return (values if measured.squared else values**2), weights
 
 
+def broken_triangles(measured: Measured, judges: npt.NDArray[np.intp], slack: float) -> tuple[Listed, Array]:
+    """Return all pairs, and of each over how many of some third points its triangle does not close.
+
+    Parameters
+    ----------
+    measured : Measured
+        The pairs.
+    judges : (m,) array of int
+        The third points.
+    slack : float
+        The longest side may be this much longer than the other two together.
+    """
+    table = np.stack([distances_from(measured, k) for k in judges], axis=1)
+    found, counts = [], []
+    for rows in _strips(measured):
+        count = np.empty(rows.values.size)
+        triangles.broken_rows(rows, table, slack, count)
+        found.append(_listed(rows, np.zeros((measured.n_points, 1))))
+        counts.append(count[(count >= 0) & ~np.isnan(rows.values)])
+    return Listed(*(np.concatenate(columns) for columns in zip(*found, strict=True))), np.concatenate(counts)
+
+
 class Listed(NamedTuple):
     """Some of the pairs ij, i < j, one after the other."""
 
@@ -325,10 +381,9 @@ def pairs_outside(measured: Measured, points: Array, band: tuple[float, float]) 
 
     It is for looking at some pairs, not for a step of a method: the list is as long as it has to be.
     """
-    step = max(1, BLOCK_VALUES // measured.n_points)
     found = []
-    for begin in range(0, measured.n_points, step):
-        every = _listed(measured.rows(begin, min(measured.n_points, begin + step)), points)
+    for rows in _strips(measured):
+        every = _listed(rows, points)
         residual = every.seen - every.fitted
         outside = (residual < band[0]) | (residual > band[1])
         found.append([column[outside] for column in every])
@@ -345,6 +400,13 @@ def _listed(rows: Rows, points: Array) -> Listed:
     i, j, seen = i[once], j[once].astype(np.intp), rows.values[once] * rows.unit
     seen = np.sqrt(seen) if rows.squared else seen
     return Listed(i, j, seen, np.linalg.norm(points[i] - points[j], axis=1))
+
+
+def _strips(measured: Measured) -> Iterator[Rows]:
+    """Yield all rows, a few at a time."""
+    step = max(1, BLOCK_VALUES // measured.n_points)
+    for begin in range(0, measured.n_points, step):
+        yield measured.rows(begin, min(measured.n_points, begin + step))
 
 
 def _places(measured: Measured) -> Iterator[tuple[Rows, slice]]:

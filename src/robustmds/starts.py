@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import dijkstra
 
 from robustmds.linalg import centred, leading_eigenpairs
-from robustmds.passes import distances_from, kept_product
+from robustmds.passes import NOTHING, distances_from, kept_product, pairs_outside
 
 if TYPE_CHECKING:
     from robustmds.linalg import Array
@@ -153,6 +155,22 @@ def classical(problem: Problem, cut: float) -> tuple[Array, Array]:
 
     U, lam = leading_eigenpairs(multiply, n, r)
     return U, np.maximum(lam, 0.0)
+
+
+def torgerson(problem: Problem) -> Array:
+    """Return the points of classical scaling, in working units, (n, r).
+
+    Where distances are missing, the shortest paths along measured ones stand for all: an (n, n) array.
+    """
+    n, r = problem.n_points, problem.n_components
+    if problem.is_complete:
+        U, lam = classical(problem, np.inf)
+        return U * np.sqrt(lam)
+    i, j, seen, _ = pairs_outside(problem.measured, np.zeros((n, r)), NOTHING)
+    # A stored 0 is an edge of no length, as it should be.
+    D = dijkstra(csr_array((seen, (i, j)), shape=(n, n)), directed=False) ** 2
+    U, lam = leading_eigenpairs(lambda V: -0.5 * (D @ V), n, r)
+    return U * np.sqrt(np.maximum(lam, 0.0))
 
 
 def factor(points: Array) -> tuple[Array, Array]:

@@ -14,6 +14,7 @@ import pytest
 LAYERS = [
     "errors",
     "table",
+    "losses",
     "kernels",
     "linalg",
     "passes",
@@ -30,6 +31,7 @@ LAYERS = [
     "methods",
     "api",
     "estimators",
+    "paper",
     "cli",
 ]
 MAY_IMPORT_ROOT = {"cli"}  # it is a user of the package

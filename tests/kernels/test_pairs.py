@@ -9,7 +9,8 @@ import sys
 import numpy as np
 import pytest
 
-from robustmds.kernels import N_BINS, Rows, pairs, reference
+from robustmds.kernels import N_BINS, Pull, Rows, pairs, reference, triangles
+from robustmds.losses import LOSSES
 
 BOUND = 64 * np.finfo(float).eps
 LAYOUTS = ["square", "later rows", "stored pairs", "weighted", "squared", "float32", "long rows"]
@@ -78,7 +79,44 @@ def test_kept_product(rows_and_n, lines):
 def test_stress(rows_and_n, lines, band):
     rows, n = rows_and_n
     points, _ = lines
-    assert_close(*both("stress_rows", rows, points, band, n_sums=3), n)
+    assert_close(*both("stress_rows", rows, points, Pull(None, None, *band), n_sums=3), n)
+
+
+@pytest.mark.parametrize("loss", LOSSES.values())
+def test_stress_of_a_loss(rows_and_n, lines, loss):
+    rows, n = rows_and_n
+    points, _ = lines
+    seen, meant = both("stress_rows", rows, points, Pull(loss.code, None, 0.2, 0.4), n_sums=3)
+    assert 0 < meant[2].sum() < rows.values.size
+    assert_close(seen, meant, n)
+
+
+def test_stress_beside_errors(rows_and_n, lines):
+    rows, n = rows_and_n
+    points, _ = lines
+    ridge = np.random.default_rng(3).uniform(0.0, 2.0, n)
+    seen, meant = both("stress_rows", rows, points, Pull(None, ridge, -0.3, 0.3), n_sums=3)
+    assert 0 < meant[2].sum() < rows.values.size
+    assert_close(seen, meant, n)
+
+
+@pytest.mark.parametrize("loss", [None, *LOSSES.values()])
+def test_laplacian(rows_and_n, lines, loss):
+    rows, n = rows_and_n
+    points, direction = lines
+    assert_close(*both("laplacian_rows", rows, points, direction, loss and loss.code, 0.4), n)
+
+
+def test_broken_triangles(rows_and_n):
+    rows, n = rows_and_n
+    rng = np.random.default_rng(3)
+    judges = rng.uniform(0.1, 1.5, (n, 7))
+    judges[rng.random(judges.shape) < 0.2] = np.nan
+    seen, meant = np.full((2, rows.values.size), np.nan)
+    triangles.broken_rows(rows, judges, 1.05, seen)
+    reference.broken_rows(rows, judges, 1.05, meant)
+    assert len(np.unique(meant)) > 3
+    np.testing.assert_array_equal(seen, meant)
 
 
 @pytest.mark.parametrize("band", [(-0.5, 0.5), (-0.3, 1.0)])
@@ -120,7 +158,7 @@ def test_the_gradient_is_the_slope_of_the_loss():
 
     def loss(X):
         gradient, *sums = outputs(rows, 2, 3)
-        pairs.stress_rows(rows, X, (-9.0, 9.0), gradient, *sums)
+        pairs.stress_rows(rows, X, Pull(None, None, -9.0, 9.0), gradient, *sums)
         return sums[0].sum(), gradient
 
     slope = (loss(points + step * direction)[0] - loss(points - step * direction)[0]) / (2 * step)

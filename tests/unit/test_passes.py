@@ -13,17 +13,22 @@ import pytest
 
 from robustmds import passes
 from robustmds.kernels import BINS_PER_OCTAVE, LOWEST_OCTAVE
+from robustmds.losses import LOSSES
 from robustmds.passes import (
     EVERYTHING,
     NOTHING,
     MeasuredCondensed,
     MeasuredEdges,
     MeasuredSquare,
+    broken_triangles,
     kept_product,
+    laplacian,
     matrices,
     pairs_outside,
     residual_histogram,
+    robust_stress,
     stress,
+    stress_beside_errors,
     stress_curvature,
 )
 
@@ -199,6 +204,58 @@ def test_the_stress_is_that_of_the_clipped_residuals(case, r, band):
     close(found.loss, np.nansum(W * np.clip(residual, *band) ** 2) / 4)
     close(found.weight, np.where(kept, W, 0.0).sum(axis=1))
     np.testing.assert_array_equal(found.n_kept, kept.sum(axis=1))
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_the_stress_of_a_loss_is_the_sum_over_the_pairs(case, name):
+    measured, seen, W = case
+    X, P = points_and_more(len(seen), 2)
+    loss, residual, known = LOSSES[name](0.4), seen - model(X), ~np.isnan(seen)
+    pull = np.divide(W * loss.psi(residual), model(X), out=np.zeros_like(seen), where=known & (model(X) > 0))
+    found = robust_stress(measured, X, loss, 0.3)
+    close(found.gradient, pull @ X - pull.sum(axis=1)[:, None] * X)
+    close(found.loss, np.where(known, W * loss.rho(residual), 0.0).sum() / 2)
+    share = np.where(known, W * loss.weight(residual), 0.0)
+    close(found.weight, share.sum(axis=1))
+    np.testing.assert_array_equal(found.n_kept, (np.abs(residual) <= 0.3).sum(axis=1))
+    close(laplacian(measured, X, P, loss), share.sum(axis=1)[:, None] * P - share @ P)
+    plain = np.where(known, W, 0.0)
+    close(laplacian(measured, X, P), plain.sum(axis=1)[:, None] * P - plain @ P)
+
+
+def test_the_errors_beside_the_stress_are_the_cheapest(case):
+    measured, seen, _ = case
+    X, _ = points_and_more(len(seen), 2)
+    ridge, cut = np.random.default_rng(4).uniform(0.0, 1.0, len(seen)), 0.3
+    residual, damping = seen - model(X), ridge[:, None] + ridge
+    cost = np.full((2001, *seen.shape), np.inf)
+    for k, o in enumerate(np.linspace(-5, 5, 2001)):
+        cost[k] = (residual - o) ** 2 / 2 + cut * abs(o) + damping * o**2 / 2
+    found = stress_beside_errors(measured, X, cut, ridge)
+    best = np.nansum(np.min(cost, axis=0)) / 2
+    # The grid misses the best error by at most 1/400, where the cost is at its flattest.
+    assert found.loss <= best <= found.loss + np.count_nonzero(~np.isnan(seen)) / 2 * 3 / 400**2 / 2
+    errors = np.where(
+        np.isnan(seen), 0.0, np.linspace(-5, 5, 2001)[np.nanargmin(np.nan_to_num(cost), axis=0)]
+    )
+    np.testing.assert_array_equal(found.n_kept, (~np.isnan(seen) & (np.abs(residual) <= cut)).sum(axis=1))
+    np.testing.assert_allclose(found.weight, (errors**2).sum(axis=1), rtol=0.01)
+
+
+def test_a_triangle_is_broken_where_a_side_is_longer_than_the_others_together(case):
+    measured, seen, _ = case
+    n = len(seen)
+    listed, counts = broken_triangles(measured, np.arange(n), 1.05)
+    expected = []
+    for i, j in zip(listed.i, listed.j, strict=True):
+        sides = np.stack([np.full(n, seen[i, j]), seen[i], seen[j]])
+        expected.append(
+            (2 * sides.max(axis=0) - sides.sum(axis=0) > 0.05 * (sides.sum(axis=0) - sides.max(axis=0))).sum()
+        )
+    np.testing.assert_array_equal(counts, expected)
+    assert len(set(expected)) > 3
+    i, j = np.nonzero(np.triu(~np.isnan(seen), 1))
+    np.testing.assert_array_equal(np.column_stack([listed.i, listed.j]), np.column_stack([i, j]))
 
 
 @WITHIN

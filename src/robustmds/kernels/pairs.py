@@ -16,6 +16,7 @@ import numpy as np
 
 from robustmds.kernels import BINS_PER_OCTAVE, LOWEST_OCTAVE
 from robustmds.kernels._jit import parallel_kernel, prange, prefetch, serial_kernel
+from robustmds.losses import CAUCHY, GEMAN_MCCLURE, WELSCH
 
 CHUNK = 2048  # values of a row for which there is room
 LONG_CHUNK = 8 * CHUNK  # where no room is needed: the memory is read in longer strides
@@ -181,12 +182,84 @@ def pull_within(values, weights, lo, unit, squared, low, high, n_here, pull):
         w = weight(weights, lo + t)
         good = 1.0 if (low <= residual) & (residual <= high) else 0.0
         clipped = low if residual < low else (high if residual > high else residual)
-        loss += w * clipped * clipped if residual == residual else 0.0
+        loss += 0.5 * w * clipped * clipped if residual == residual else 0.0
         n_kept += good
         kept_weight += w if good == 1.0 else 0.0
         # Coincident points have no direction to be pulled in.
         pull[t] = w * residual / model if (good == 1.0) & (model > 0.0) else 0.0
     return loss, n_kept, kept_weight
+
+
+@serial_kernel
+def loss_of(code, scale, e):
+    """Return the loss of a residual and its weight psi(e)/e; `losses` has the formulas."""
+    q = (e / scale) ** 2
+    if code == WELSCH:
+        return -0.5 * scale * scale * math.expm1(-q), math.exp(-q)
+    if code == CAUCHY:
+        return 0.5 * scale * scale * math.log1p(q), 1.0 / (1.0 + q)
+    if code == GEMAN_MCCLURE:
+        return 0.5 * e * e / (1.0 + q), 1.0 / ((1.0 + q) * (1.0 + q))
+    size = abs(e)
+    if size <= scale:
+        return 0.5 * e * e, 1.0
+    return scale * (size - 0.5 * scale), scale / size
+
+
+@serial_kernel
+def pull_by_loss(values, weights, lo, unit, squared, code, near, scale, n_here, pull):
+    """Replace the squared model in `pull` by w psi(r) / distance, or by 0 where the pair is missing."""
+    loss, n_near, pulling = 0.0, 0.0, 0.0
+    for t in range(n_here):
+        seen = values[np.uintp(lo + t)] * unit
+        seen = math.sqrt(seen) if squared else seen
+        model = math.sqrt(pull[t])
+        residual = seen - model
+        pull[t] = 0.0
+        if residual == residual:
+            w = weight(weights, lo + t)
+            rho, share = loss_of(code, scale, residual)
+            loss += w * rho
+            n_near += 1.0 if abs(residual) <= near else 0.0
+            pulling += w * share
+            if model > 0.0:
+                pull[t] = w * share * residual / model
+    return loss, n_near, pulling
+
+
+@serial_kernel
+def pull_beside_errors(values, columns, ridge, own, lo, offset, unit, squared, cut, n_here, pull):
+    """Replace the squared model in `pull` by (r - o) / distance, with o the sparse error of the pair."""
+    loss, n_without, errors = 0.0, 0.0, 0.0
+    for t in range(n_here):
+        seen = values[np.uintp(lo + t)] * unit
+        seen = math.sqrt(seen) if squared else seen
+        model = math.sqrt(pull[t])
+        residual = seen - model
+        pull[t] = 0.0
+        if residual == residual:
+            damping = ridge[own] + ridge[column(columns, lo, offset, t)]
+            size = max(abs(residual) - cut, 0.0) / (1.0 + damping)
+            error = math.copysign(size, residual)
+            loss += 0.5 * (residual - error) ** 2 + cut * size + 0.5 * damping * size * size
+            n_without += 1.0 if size == 0.0 else 0.0
+            errors += size * size
+            if model > 0.0:
+                pull[t] = (residual - error) / model
+    return loss, n_without, errors
+
+
+@serial_kernel
+def weigh(values, weights, lo, unit, squared, code, scale, n_here, model):
+    """Replace the squared model by w psi(r)/r, without a code by w, or by 0 where the pair is missing."""
+    for t in range(n_here):
+        seen = values[np.uintp(lo + t)] * unit
+        seen = math.sqrt(seen) if squared else seen
+        residual = seen - math.sqrt(model[t])
+        share = 1.0
+        if code is not None:
+            _, share = loss_of(code, scale, residual)
+        model[t] = weight(weights, lo + t) * share if residual == residual else 0.0
 
 
 @serial_kernel
@@ -286,6 +359,8 @@ def stress_group(
     group,
     stop,
     points,
+    code,
+    ridge,
     low,
     high,
     gradient,
@@ -306,17 +381,22 @@ def stress_group(
             if n_here <= 0:
                 continue
             sq_model(columns, points, points.shape[0], own, lo, offset, n_here, room)
-            chunk_loss, chunk_kept, chunk_weight = pull_within(
-                values, weights, lo, unit, squared, low, high, n_here, room
-            )
+            if ridge is not None:
+                sums = pull_beside_errors(
+                    values, columns, ridge, own, lo, offset, unit, squared, high, n_here, room
+                )
+            elif code is not None:
+                sums = pull_by_loss(values, weights, lo, unit, squared, code, low, high, n_here, room)
+            else:
+                sums = pull_within(values, weights, lo, unit, squared, low, high, n_here, room)
             pull = plain_sum(room, n_here)
             for c in range(points.shape[0]):
                 gradient[c, i] += (
                     weighted_sum(columns, points, c, lo, offset, n_here, room) - pull * points[c, own]
                 )
-            loss[i] += 0.5 * chunk_loss
-            kept[i] += chunk_kept
-            weight_sum[i] += chunk_weight
+            loss[i] += sums[0]
+            kept[i] += sums[1]
+            weight_sum[i] += sums[2]
 
 
 @parallel_kernel
@@ -329,6 +409,8 @@ def stress_threads(
     unit,
     squared,
     points,
+    code,
+    ridge,
     low,
     high,
     gradient,
@@ -340,13 +422,13 @@ def stress_threads(
     for g in prange((n_rows + GROUP - 1) // GROUP):
         stress_group(
             values, weights, starts, columns, first, unit, squared, g * GROUP, min(n_rows, (g + 1) * GROUP),
-            points, low, high, gradient, loss, kept, weight_sum,
+            points, code, ridge, low, high, gradient, loss, kept, weight_sum,
         )  # fmt: skip
 
 
-def stress_rows(rows, points, band, gradient, row_loss, row_kept, row_weight):
+def stress_rows(rows, points, loss, gradient, row_loss, row_kept, row_weight):
     block = (rows.values, rows.weights, rows.starts, rows.columns, rows.first, rows.unit, rows.squared)
-    rest = (points, *band, gradient, row_loss, row_kept, row_weight)
+    rest = (points, *loss, gradient, row_loss, row_kept, row_weight)
     if rows.values.size < THREADED:
         stress_group(*block, 0, rows.starts.size - 1, *rest)
     else:
@@ -397,6 +479,51 @@ def stress_curvature_rows(rows, points, direction, band, out):
         curvature_group(*block, 0, rows.starts.size - 1, *rest)
     else:
         curvature_threads(*block, *rest)
+
+
+@serial_kernel
+def laplacian_group(
+    values, weights, starts, columns, first, unit, squared, group, stop, points, direction, code, scale, out
+):
+    """Do the rows of one group, chunk by chunk."""
+    room = np.empty(CHUNK)
+    for i in range(group, stop):
+        for c in range(points.shape[0]):
+            out[c, i] = 0.0
+    for offset in range(0, longest_row(starts, group, stop), CHUNK):
+        for i in range(group, stop):
+            lo, own = starts[i] + offset, first + i
+            n_here = min(CHUNK, starts[i + 1] - lo)
+            if n_here <= 0:
+                continue
+            sq_model(columns, points, points.shape[0], own, lo, offset, n_here, room)
+            weigh(values, weights, lo, unit, squared, code, scale, n_here, room)
+            total = plain_sum(room, n_here)
+            for c in range(points.shape[0]):
+                out[c, i] += total * direction[c, own] - weighted_sum(
+                    columns, direction, c, lo, offset, n_here, room
+                )
+
+
+@parallel_kernel
+def laplacian_threads(
+    values, weights, starts, columns, first, unit, squared, points, direction, code, scale, out
+):
+    n_rows = starts.size - 1
+    for g in prange((n_rows + GROUP - 1) // GROUP):
+        laplacian_group(
+            values, weights, starts, columns, first, unit, squared, g * GROUP, min(n_rows, (g + 1) * GROUP),
+            points, direction, code, scale, out,
+        )  # fmt: skip
+
+
+def laplacian_rows(rows, points, direction, code, scale, out):
+    block = (rows.values, rows.weights, rows.starts, rows.columns, rows.first, rows.unit, rows.squared)
+    rest = (points, direction, code, scale, out)
+    if rows.values.size < THREADED:
+        laplacian_group(*block, 0, rows.starts.size - 1, *rest)
+    else:
+        laplacian_threads(*block, *rest)
 
 
 @serial_kernel

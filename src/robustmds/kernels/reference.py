@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from robustmds.kernels import BINS_PER_OCTAVE, LOWEST_OCTAVE, N_BINS, STRIP, Rows
+from robustmds.losses import LOSSES
 
 
 def dense(rows: Rows, n_points: int) -> tuple[np.ndarray, np.ndarray]:
@@ -43,12 +44,38 @@ def _stress_terms(rows, points, band):
     return difference, model, residual, weights, (low <= residual) & (residual <= high)
 
 
-def stress_rows(rows, points, band, gradient, row_loss, row_kept, row_weight):
-    difference, model, residual, weights, kept = _stress_terms(rows, points, band)
-    pull = np.divide(weights * residual, model, out=np.zeros_like(model), where=kept & (model > 0))
+def _pulled(rows, residual, weights, loss):
+    """Return, pair by pair, the loss, its derivative, what is kept, and what is summed up beside it."""
+    code, ridge, low, high = loss
+    if ridge is not None:
+        damping = ridge[rows.first : rows.first + len(residual), None] + ridge
+        size = np.maximum(np.abs(residual) - high, 0.0) / (1 + damping)
+        rest = residual - np.copysign(size, residual)
+        return 0.5 * rest**2 + high * size + 0.5 * damping * size**2, rest, size == 0, size**2
+    if code is not None:
+        rule = next(rule for rule in LOSSES.values() if rule.code == code)(high)
+        pulling = weights * rule.weight(residual)
+        return weights * rule.rho(residual), pulling * residual, np.abs(residual) <= low, pulling
+    kept = (low <= residual) & (residual <= high)
+    clipped = np.clip(residual, low, high)
+    return 0.5 * weights * clipped**2, np.where(kept, weights * residual, 0.0), kept, weights * kept
+
+
+def stress_rows(rows, points, loss, gradient, row_loss, row_kept, row_weight):
+    difference, model, residual, weights, _ = _stress_terms(rows, points, (-np.inf, np.inf))
+    value, slope, kept, beside = _pulled(rows, residual, weights, loss)
+    known = ~np.isnan(residual)
+    pull = np.divide(slope, model, out=np.zeros_like(model), where=known & (model > 0))
     gradient[:] = -(pull * difference).sum(axis=2)
-    row_loss[:] = 0.5 * np.nansum(weights * np.clip(residual, *band) ** 2, axis=1)
-    row_kept[:], row_weight[:] = kept.sum(axis=1), (weights * kept).sum(axis=1)
+    row_loss[:], row_weight[:] = (np.where(known, terms, 0.0).sum(axis=1) for terms in (value, beside))
+    row_kept[:] = (kept & known).sum(axis=1)
+
+
+def laplacian_rows(rows, points, direction, code, scale, out):
+    _, _, residual, weights, _ = _stress_terms(rows, points, (-np.inf, np.inf))
+    loss = (code, None, scale, scale) if code is not None else (None, None, -np.inf, np.inf)
+    *_, pulling = _pulled(rows, residual, weights, loss)
+    out[:] = (np.where(np.isnan(residual), 0.0, pulling) * differences(rows, direction)).sum(axis=2)
 
 
 def stress_curvature_rows(rows, points, direction, band, out):
@@ -97,3 +124,17 @@ def spread_rows(condensed, begin, out):
     lower = np.tril_indices(n, -1)
     square[lower] = square.T[lower]
     out[:] = square[begin : begin + len(out)]
+
+
+def broken_rows(rows, judges, slack, out):
+    """Count for every value with a later point; -1 for the others."""
+    n_points = len(judges)
+    for i in range(rows.starts.size - 1):
+        here, own = slice(rows.starts[i], rows.starts[i + 1]), rows.first + i
+        j = np.arange(n_points) if rows.columns is None else rows.columns[here]
+        seen = rows.values[here].astype(float) * rows.unit
+        sides = np.broadcast_arrays(
+            (np.sqrt(seen) if rows.squared else seen)[:, None], judges[own], judges[j]
+        )
+        broken = [side > (sum(sides) - side) * slack for side in sides]
+        out[here] = np.where(j > own, np.any(broken, axis=0).sum(axis=1), -1)

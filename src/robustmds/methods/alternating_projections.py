@@ -76,7 +76,7 @@ class State(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class RmdsAap(Iterative[State]):
-    """Settings of RMDS-AAP (Deng & Wang, arXiv 2501.02208).
+    """Settings of RMDS-AAP (Deng & Wang 2025).
 
     Parameters
     ----------
@@ -99,6 +99,11 @@ class RmdsAap(Iterative[State]):
     -----
     A step reads the distances once and costs about 7 n^2 r flops and O(n r^2) more. Missing distances are
     supported; weights and one-sided outliers are not.
+
+    References
+    ----------
+    T. Deng, T. Wang, *Robust multi-dimensional scaling via accelerated alternating projections*,
+    arXiv 2501.02208.
 
     Examples
     --------
