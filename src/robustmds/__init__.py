@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from robustmds import datasets, methods, theory
 from robustmds.api import align, robust_mds
+from robustmds.comparison import compare
 from robustmds.errors import AsymmetryWarning, InputError, RobustMDSError, UnsupportedError
 from robustmds.inputs import Labelled, Pairs
 from robustmds.methods import METHODS
@@ -35,6 +36,7 @@ __all__ = [
     "Step",
     "UnsupportedError",
     "align",
+    "compare",
     "datasets",
     "methods",
     "robust_mds",

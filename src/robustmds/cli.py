@@ -1,28 +1,34 @@
 """The command line: thin; everything it says is worked out elsewhere.
 
-Exit codes: 0 settled, 2 bad input (one sentence on stderr), 3 not settled (the results are still written).
+Exit codes: 0 settled, 2 bad input (one sentence on stderr), 3 not settled (the results are still written),
+130 interrupted.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import sys
+import time
 from contextlib import contextmanager
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
 from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table as Grid
 from rich.text import Text
 from scipy.spatial.distance import pdist, squareform
 
 import robustmds as rm
 from robustmds import plots
-from robustmds.errors import InputError
-from robustmds.files import read_distances, require_writable, write_rows, write_whole
+from robustmds.errors import InputError, require_choice
+from robustmds.files import read_distances, read_points, require_writable, write_rows, write_whole
 from robustmds.inputs import faults
+from robustmds.paper import EXPERIMENTS, PAPER, Glance, at_a_glance, experiment, reproduce
 from robustmds.result import Result, Status, Step
 
 if TYPE_CHECKING:
@@ -31,7 +37,8 @@ if TYPE_CHECKING:
     from robustmds.datasets import Array, Mask
 
 SHOWN_SUSPECTS = 10
-NOT_SETTLED, BAD_INPUT = 3, 2
+SHOWN_PANELS = 3  # of an experiment
+NOT_SETTLED, BAD_INPUT, INTERRUPTED = 3, 2, 130
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -119,6 +126,53 @@ def methods() -> None:
 
 
 @app.command()
+def compare(
+    file: File,
+    components: Components = 2,
+    truth: Annotated[
+        Path | None, typer.Option(help="A file with the true points, or some: name, x, y; npy.")
+    ] = None,
+    methods: Annotated[str | None, typer.Option(help="Only these, as in auto,rmds-aap.")] = None,
+    squared: Squared = False,
+    out_folder: Annotated[Path | None, typer.Option("-o", "--out", help="Write the table there.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the table as JSON.")] = False,
+) -> None:
+    """Fit a file by every method, and lay what they make of it side by side.
+
+    stress is that of all pairs, relative to the distances; set aside, the share of the pairs that are
+    probably wrong at a method's points, and noise that of the others; agrees with counts the other methods
+    that place the points within 5 % of their size; error needs --truth.
+    """
+    if out_folder is not None:
+        require_writable(out_folder)
+    distances = read_distances(file)
+    known = None if truth is None else read_points(truth, components)
+    chosen = None if methods is None else [name.strip() for name in methods.split(",")]
+    with err.status("reading the distances") as status:
+        table = rm.compare(
+            distances,
+            components,
+            methods=chosen,
+            truth=known,
+            squared=squared,
+            tell=status.update,
+        )
+    if out_folder is not None:
+        write_whole(out_folder, {"compare.csv": lambda path: write_rows(path, table.columns, table)})
+    if as_json:
+        rows = [{k: None if str(v) == "nan" else v for k, v in row._asdict().items()} for row in table]
+        sys.stdout.write(json.dumps(rows, indent=1) + "\n")
+        return
+    grid = Grid(*(name.replace("_", " ") for name in table.columns), box=None, header_style="bold")
+    for row in table:
+        cells = (f"{value:.3g}" if isinstance(value, float) else str(value) for value in row)
+        grid.add_row(*(Text("-" if cell == "nan" else cell) for cell in cells))
+    out.print(grid)
+    if out_folder is not None:
+        say(f"Written: {out_folder}/compare.csv")
+
+
+@app.command()
 def demo(
     out_folder: Annotated[Path, typer.Option("-o", "--out", help="Where to write.")] = Path("robustmds-demo"),
 ) -> None:
@@ -140,7 +194,7 @@ def demo(
     }
     show(signs["auto"], n_suspects=0)
     say("\n3. Beside plain MDS", "bold")
-    compare(roads, signs, plus, spoilt.wrong)
+    beside(roads, signs, plus, spoilt.wrong)
     write_result(out_folder, roads["auto"], "eurodist-")
     write_result(out_folder, signs["auto"], "plus-sign-")
     write_whole(
@@ -154,7 +208,56 @@ def demo(
     say(f"robustmds fit {out_folder}/eurodist.csv")
 
 
-def compare(roads: dict[str, Result], signs: dict[str, Result], plus: Array, wrong: Mask) -> None:
+@app.command()
+def paper(
+    what: Annotated[str, typer.Argument(metavar="EXPERIMENT", help=f"{', '.join(EXPERIMENTS)} or all.")],
+    simulations: Annotated[int | None, typer.Option(help="Draws per case: 1000; of methods, 100.")] = None,
+    seed: Annotated[int, typer.Option(help="Of all draws.")] = 0,
+    jobs: Annotated[int | None, typer.Option(help="Processes; as many as there are processors.")] = None,
+    methods: Annotated[
+        str | None, typer.Option(help="Only these in noisy and methods, as in auto,rmds-aap.")
+    ] = None,
+    folder: Annotated[Path, typer.Option("-o", "--out", help="Where to write.")] = Path("robustmds-paper"),
+) -> None:
+    """Run the experiments of the RMDS-AAP paper again: for each a table, a figure and its settings.
+
+    "all" is the four that the paper has. "methods" is ours: all methods, on other shapes and with other
+    outliers, too; it takes longest. The numbers do not depend on --jobs. What was interrupted goes on.
+    """
+    require_choice("experiment", what, (*EXPERIMENTS, "all"))
+    chosen = None if methods is None else [name.strip() for name in methods.split(",")]
+    todo = dict.fromkeys(PAPER) | {"noisy": chosen} if what == "all" else {what: chosen}
+    settings = {name: experiment(name, among) for name, among in todo.items()}  # refuses before any work
+    n_jobs = getattr(os, "process_cpu_count", os.cpu_count)() or 1 if jobs is None else jobs
+    for name, among in todo.items():
+        try:
+            with counted(name) as tell:
+                table = reproduce(
+                    name, folder, simulations=simulations, seed=seed, jobs=n_jobs, methods=among, tell=tell
+                )
+        except KeyboardInterrupt:
+            text = f"Interrupted. What is done is kept in {folder}; the same command goes on from there."
+            err.print(Text(text), soft_wrap=True)
+            raise typer.Exit(INTERRUPTED) from None
+        show_glances(list(at_a_glance(settings[name], table)))
+        say(f"Written: {folder}/{name}.csv, .json and .png\n")
+    if what == "all":
+        say("Not in the paper, and separate because it takes long: robustmds paper methods")
+
+
+def show_glances(glances: list[Glance]) -> None:
+    """Print what the first panels of an experiment show."""
+    for glance in glances[:SHOWN_PANELS]:
+        say(glance.title, "bold")
+        grid = Grid(*glance.header, box=None, header_style="bold", pad_edge=False, collapse_padding=True)
+        for row in glance.rows:
+            grid.add_row(*row)
+        out.print(grid)
+    if len(glances) > SHOWN_PANELS:
+        say(f"and {len(glances) - SHOWN_PANELS} more such tables")
+
+
+def beside(roads: dict[str, Result], signs: dict[str, Result], plus: Array, wrong: Mask) -> None:
     """Print what plain MDS and robustmds make of the two sets."""
     grid = Grid("", "plain MDS", "robustmds", box=None, header_style="bold")
     known = {frozenset(pair) for pair in rm.datasets.EURODIST_ERRORS}
@@ -264,5 +367,28 @@ def watched() -> Iterator[Callable[[Step], None]]:
 
         def tell(step: Step) -> None:
             status.update(f"{step.method}: cut {step.cut:.3g}, {step.n_outliers} pairs set aside")
+
+        yield tell
+
+
+@contextmanager
+def counted(name: str) -> Iterator[Callable[[int, int], None]]:
+    """Show, where somebody looks on, how many runs are done, and how long the others will take."""
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[left]}"),
+    )
+    with Progress(*columns, console=err, disable=not err.is_terminal) as progress:
+        task = progress.add_task(name, total=None, left="")
+        at_first: list[float] = []  # when it began, and how many runs were there before
+
+        def tell(done: int, wanted: int) -> None:
+            at_first.extend([time.monotonic(), done] if not at_first else [])
+            began, before = at_first
+            seconds = (time.monotonic() - began) * (wanted - done) / max(done - before, 1)
+            left = f"{timedelta(seconds=round(seconds))} left" if done > before else ""
+            progress.update(task, total=wanted, completed=done, left=left)
 
         yield tell

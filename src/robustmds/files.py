@@ -28,7 +28,7 @@ from robustmds.errors import InputError
 from robustmds.inputs import Labelled, Pairs, value_columns
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 
     Line = tuple[int, str]  # with its number in the file
     Row = tuple[int, list[str]]
@@ -37,6 +37,7 @@ T = TypeVar("T")
 
 MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "-", ".", "?"})
 UNWRITABLE = ("must be a folder that can be written", "Choose a folder that you can write to.")
+NAMES = frozenset({"id", "label", "name"})  # of a column with the names of points
 HEAD = 8  # rows looked at before deciding what a text file holds
 QUOTED = re.compile(r'"[^"]*"')
 WHOLE = re.compile(r"\s*[-+]?\d+(\.0*)?\s*")
@@ -310,6 +311,62 @@ def _read_edges(rows: Iterator[Row], *, has_header: bool) -> Pairs:
     i, j = rank[np.frombuffer(ends, dtype=np.int64)].reshape(-1, 2).T
     distances, *weights = np.frombuffer(values).reshape(-1, len(used)).T
     return Pairs(i, j, distances, weights[0] if weights else None, tuple(labels))
+
+
+def read_points(path: str | Path, n_components: int) -> npt.NDArray[np.float64] | dict[Hashable, list[float]]:
+    """Read points that a file holds.
+
+    Parameters
+    ----------
+    path : str or Path
+        ``.npy``: an (n, r) array. Any other ending: text as for `read_distances`, one row a point. With a
+        header, the coordinates are the columns x, y, z or x1, x2, ..., and the names stand in a column before
+        them, or in one called id, label or name; without one, in the first of r + 1 columns.
+    n_components : int
+        Dimension r of the points.
+
+    Returns
+    -------
+    ndarray or dict
+        The points in the order of the file, or by name.
+    """
+    path = Path(path)
+    with _refusing(path, "must be a file that can be read", "Check the path and its permissions."):
+        try:
+            if path.suffix.lower() == ".npy":
+                return np.asarray(np.load(path, allow_pickle=False), dtype=np.float64)
+            return _points_of_text(path, n_components)
+        except InputError as error:
+            name = f"{path}, {error.name}" if error.name else str(path)
+            raise InputError(name, error.rule, error.found, error.advice) from error
+        except BROKEN as error:
+            raise InputError(str(path), "must hold points", str(error).rstrip(".")) from error
+
+
+def _points_of_text(path: Path, r: int) -> npt.NDArray[np.float64] | dict[Hashable, list[float]]:
+    top, lines = _peek(_content(path))
+    if not top:
+        raise InputError("", "must hold points", "it is empty, blank lines and comments aside")
+    head, rows = _peek(_rows(lines, _delimiter([line for _, line in top])))
+    first = [cell.lower() for cell in head[0][1]]
+    axes = [["x", "y", "z"][:r], [f"x{c + 1}" for c in range(r)]]
+    named = next((names for names in axes if set(names) <= set(first)), None)
+    if named is not None:
+        columns = [first.index(name) for name in named]
+        next(rows)
+    else:
+        columns = list(range(len(first)))[-r:]
+        if len(first) not in {r, r + 1}:
+            found, advice = f"got {', '.join(head[0][1])}", "Name the columns x, y, z or x1, x2, ..."
+            raise InputError("", f"must have the coordinates of {r} dimensions", found, advice)
+    of_names = next((k for k, name in enumerate(first) if k < min(columns) or name in NAMES), None)
+    names: list[str] = []
+    places: list[list[float]] = []
+    for number, cells in rows:
+        places.append(list(_numbers(number, named or (), [cells[k] for k in columns])))
+        names += [] if of_names is None else [cells[of_names]]
+    _refuse_repeats("point", names)
+    return dict(zip(names, places, strict=True)) if names else np.array(places)
 
 
 def require_writable(folder: str | Path) -> None:

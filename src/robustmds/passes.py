@@ -20,7 +20,7 @@ from robustmds.kernels import N_BINS, Pull, Rows, pairs, triangles
 from robustmds.linalg import even_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from robustmds.linalg import Array
     from robustmds.losses import Loss
@@ -57,6 +57,10 @@ class Measured(ABC):
     @abstractmethod
     def rows(self, begin: int, end: int) -> Rows:
         """Return rows begin to end - 1."""
+
+    @abstractmethod
+    def gathered(self, rows: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+        """Return numbers that belong to the values, of all rows in their order, in the form of the values."""
 
     def blocks(self) -> Iterator[Rows]:
         """Return all rows, in blocks that cost little memory."""
@@ -107,6 +111,9 @@ class MeasuredSquare(Measured):
             np.fill_diagonal(values[:, begin:end], np.nan)
         return full_rows(self, begin, values, weights)
 
+    def gathered(self, rows: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+        return np.concatenate(rows).reshape(self.values.shape)
+
     def blocks(self) -> Iterator[Rows]:
         if self._in_place:
             yield self.rows(0, self.n_points)
@@ -138,6 +145,10 @@ class MeasuredCondensed(Measured):
             values[~(weights > 0)] = np.nan
         return full_rows(self, begin, values, weights)
 
+    def gathered(self, rows: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+        lines = (line for block in rows for line in block.reshape(-1, self.n_points))
+        return np.concatenate([line[i + 1 :] for i, line in enumerate(lines)])
+
     def _square_rows(self, condensed: npt.NDArray[Any], begin: int, end: int) -> npt.NDArray[Any]:
         block = np.empty((end - begin, self.n_points), dtype=float_type(condensed.dtype))
         pairs.spread_rows(condensed, begin, block)
@@ -165,6 +176,9 @@ class MeasuredEdges(Measured):
         weights = None if self.weights is None else self.weights[here]
         starts = self.starts[begin : end + 1] - self.starts[begin]
         return Rows(self.values[here], starts, self.columns[here], weights, begin, self.unit, self.squared)
+
+    def gathered(self, rows: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+        return np.concatenate(rows)
 
     def blocks(self) -> Iterator[Rows]:
         yield self.rows(0, self.n_points)
@@ -345,8 +359,10 @@ def matrices(measured: Measured) -> tuple[Array, Array]:
     return (values if measured.squared else values**2), weights
 
 
-def broken_triangles(measured: Measured, judges: npt.NDArray[np.intp], slack: float) -> tuple[Listed, Array]:
-    """Return all pairs, and of each over how many of some third points its triangle does not close.
+def broken_triangles(
+    measured: Measured, judges: npt.NDArray[np.intp], slack: float
+) -> Iterator[tuple[Rows, npt.NDArray[np.int16]]]:
+    """Yield rows, and of every value over how many of some third points its triangle does not close.
 
     Parameters
     ----------
@@ -355,16 +371,13 @@ def broken_triangles(measured: Measured, judges: npt.NDArray[np.intp], slack: fl
     judges : (m,) array of int
         The third points.
     slack : float
-        The longest side may be this much longer than the other two together.
+        The longest side may be so many times as long as the other two together.
     """
     table = np.stack([distances_from(measured, k) for k in judges], axis=1)
-    found, counts = [], []
     for rows in _strips(measured):
-        count = np.empty(rows.values.size)
-        triangles.broken_rows(rows, table, slack, count)
-        found.append(_listed(rows, np.zeros((measured.n_points, 1))))
-        counts.append(count[(count >= 0) & ~np.isnan(rows.values)])
-    return Listed(*(np.concatenate(columns) for columns in zip(*found, strict=True))), np.concatenate(counts)
+        counts = np.empty(rows.values.size, dtype=np.int16)
+        triangles.broken_rows(rows, table, slack, counts)
+        yield rows, counts
 
 
 class Listed(NamedTuple):
@@ -391,11 +404,23 @@ def pairs_outside(measured: Measured, points: Array, band: tuple[float, float]) 
     return Listed(i, j, seen, fitted)
 
 
-def _listed(rows: Rows, points: Array) -> Listed:
-    """Return the pairs of a block of rows."""
+def pairs_in(rows: Rows, n_points: int) -> npt.NDArray[np.bool_]:
+    """Tell which values of a block are measured pairs: not missing, and not from a point to itself."""
+    i, j = _ends(rows, n_points)
+    there: npt.NDArray[np.bool_] = (i != j) & ~np.isnan(rows.values)
+    return there
+
+
+def _ends(rows: Rows, n_points: int) -> tuple[npt.NDArray[np.intp], npt.NDArray[Any]]:
+    """Return the two points of every value of a block."""
     n_rows = rows.starts.size - 1
     i = rows.first + np.repeat(np.arange(n_rows), np.diff(rows.starts))
-    j = np.tile(np.arange(len(points)), n_rows) if rows.columns is None else rows.columns
+    return i, np.tile(np.arange(n_points), n_rows) if rows.columns is None else rows.columns
+
+
+def _listed(rows: Rows, points: Array) -> Listed:
+    """Return the pairs of a block of rows."""
+    i, j = _ends(rows, len(points))
     once = (j > i) & ~np.isnan(rows.values)
     i, j, seen = i[once], j[once].astype(np.intp), rows.values[once] * rows.unit
     seen = np.sqrt(seen) if rows.squared else seen

@@ -201,32 +201,9 @@ class Result:
         -------
         Result
         """
-        own, to = self._correspondence(points)
+        own, to = matched(self, points)
         R, t, s = motion(own, to, scale=scale)
         return replace(self, points=s * self.points @ R + t)
-
-    def _correspondence(self, points: Any) -> tuple[Array, Array]:  # noqa: ANN401 - a mapping or an array
-        """Return the rows of our points that something is known of, and what is known."""
-        r = self.n_components
-        if not hasattr(points, "keys"):
-            to = np.asarray(points, dtype=float)
-            if to.shape != self.points.shape:
-                raise InputError("points", f"must have shape {self.points.shape}", f"got {to.shape}")
-            return self.points, to
-        places = {label: k for k, label in enumerate(self.labels)}
-        rows: list[int] = []
-        for key in points:
-            k = places.get(key, key)
-            if not isinstance(k, (int, np.integer)) or not 0 <= k < len(self.points):
-                raise InputError(
-                    "points", "must be named by the labels or positions of points", f"got {key!r}"
-                )
-            rows.append(int(k))
-        to = np.array([np.ravel(points[key]) for key in points], dtype=float)
-        if to.shape != (len(rows), r) or np.linalg.matrix_rank(to - to.mean(axis=0)) < r:
-            found = f"got an array of shape {to.shape}"
-            raise InputError("points", f"must be at least {r + 1} that span {r} dimensions", found)
-        return self.points[rows], to
 
     def to_frame(self) -> Any:  # noqa: ANN401 - pandas is imported when met
         """Return the points as a pandas DataFrame, with their names as its index."""
@@ -361,3 +338,26 @@ class Result:
             f"noise of the others: {self.noise:.3g}\n"
             f"{self.status.name}: {self.status.value}"
         )
+
+
+def matched(result: Result, points: Any) -> tuple[Array, Array]:  # noqa: ANN401 - a mapping or an array
+    """Return the points of a result of which something is known, and what is known, row by row."""
+    r = result.n_components
+    if not hasattr(points, "keys"):
+        to = np.asarray(points, dtype=float)
+        if to.shape != result.points.shape:
+            raise InputError("points", f"must have shape {result.points.shape}", f"got {to.shape}")
+        return result.points, to
+    places: dict[Hashable, int] = {str(label): k for k, label in enumerate(result.labels)}
+    places |= {label: k for k, label in enumerate(result.labels)}
+    rows: list[int] = []
+    for key in points:
+        k = places.get(key, key)
+        if not isinstance(k, (int, np.integer)) or not 0 <= k < len(result.points):
+            raise InputError("points", "must be named by the labels or positions of points", f"got {key!r}")
+        rows.append(int(k))
+    to = np.array([np.ravel(points[key]) for key in points], dtype=float)
+    if to.shape != (len(rows), r) or np.linalg.matrix_rank(to - to.mean(axis=0)) < r:
+        found = f"got an array of shape {to.shape}"
+        raise InputError("points", f"must be at least {r + 1} that span {r} dimensions", found)
+    return result.points[rows], to

@@ -30,6 +30,7 @@ SHARPNESS = 4  # power of the share of triangles that a distance fits, relative 
 STEPS = 16  # trust is a multiple of 1/16, so that its sums are exact and no order of the points matters
 TRUSTED = 0.5
 SOUND = 0.6  # a point with less trust in its distances, relative to the median point, is left out: a bad node
+THRESHOLD_FACTOR = 1.2  # the automatic threshold, in squares of the estimated largest distance
 ENOUGH = 10.0  # trusted detours from which the shortest of them stands for a distance that is missing
 
 
@@ -171,6 +172,17 @@ def torgerson(problem: Problem) -> Array:
     D = dijkstra(csr_array((seen, (i, j)), shape=(n, n)), directed=False) ** 2
     U, lam = leading_eigenpairs(lambda V: -0.5 * (D @ V), n, r)
     return U * np.sqrt(np.maximum(lam, 0.0))
+
+
+def trimmed(problem: Problem) -> Array:
+    """Return the points of classical scaling without the longest distances, as RMDS-AAP begins, (n, r).
+
+    Where distances are missing, the longest cannot be told from those that would bridge a gap, and stay.
+    """
+    if not problem.is_complete:
+        return torgerson(problem)
+    U, lam = classical(problem, THRESHOLD_FACTOR * sq_diameter(problem.measured))
+    return U * np.sqrt(lam)
 
 
 def factor(points: Array) -> tuple[Array, Array]:

@@ -156,6 +156,20 @@ def test_the_methods_are_listed(run):
     assert all(name in text for name in rm.METHODS)
 
 
+def test_all_methods_are_laid_side_by_side(run, table, tmp_path):
+    lines = [f"p{k},{x},{y}" for k, (x, y) in enumerate(POINTS)]
+    (tmp_path / "truth.csv").write_text("\n".join(["name,x,y", *lines]), encoding="utf-8")
+    text = run("compare", table, "--truth", "truth.csv", "-o", "out").stdout
+    assert all(name in text for name in rm.METHODS)
+    rows = read(tmp_path / "out/compare.csv")
+    assert [row["method"] for row in rows] == list(rm.METHODS)
+    assert float(rows[0]["error"]) < 1e-6
+    seen = json.loads(run("compare", table, "--methods", "auto,classical", "--json").stdout)
+    assert [row["method"] for row in seen] == ["auto", "classical"]
+    assert seen[0]["error"] is None
+    assert "methods must be one of" in run("compare", table, "--methods", "auto,magic", code=2).stderr
+
+
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
@@ -188,16 +202,79 @@ def test_a_bad_file_is_refused_in_one_sentence(run, tmp_path, content, sentence,
         (["fit", "table.csv", "-d", "30"], "n_components must"),
         (
             ["fit", "table.csv", "--method", "magic"],
-            "method must be one of auto, rmds-aap, classical: got 'magic'.",
+            "method must be one of auto, rmds-aap, classical,",
         ),
         (["fit", "table.csv", "-o", "table.csv"], "table.csv must be a folder that can be written"),
         (["fit", "table.csv", "-o", "table.csv/x"], "must be a folder that can be written"),
         (["demo", "-o", "table.csv"], "table.csv must be a folder that can be written"),
+        (
+            ["paper", "figures"],
+            "experiment must be one of convergence, decay, threshold, noisy, methods, all",
+        ),
+        (["paper", "noisy", "--methods", "auto,magic"], "methods must be one of auto"),
+        (["paper", "all", "--methods", "magic"], "methods must be one of auto"),
+        (
+            ["paper", "decay", "--methods", "auto"],
+            "methods can be chosen in noisy and methods only: got decay.",
+        ),
+        (["paper", "decay", "--simulations", "0"], "simulations must be"),
+        (["paper", "decay", "--seed", "-1"], "seed must be"),
+        (["paper", "decay", "--jobs", "0"], "jobs must be"),
+        (["paper", "decay", "-o", "table.csv"], "table.csv must be a folder that can be written"),
     ],
 )
 def test_a_bad_argument_is_refused_in_one_sentence(run, table, arguments, sentence):
     assert table.exists()
     assert sentence in run(*arguments, code=2).stderr
+
+
+def test_an_experiment_prints_its_table_and_says_where_the_rest_is(run, tmp_path):
+    options = ["--simulations", 2, "--methods", "oracle, classical", "--jobs", 1, "-o", "new/deep"]
+    done = run("paper", "noisy", *options)
+    lines = done.stdout.splitlines()
+    assert lines[0] == "mean over n_outliers, 2 draws: noise_variance 0.0"
+    assert lines[1].split() == ["method", "15", "30", "45", "60", "75"]
+    assert [line.split()[0] for line in lines[2:4]] == ["classical", "oracle"]
+    assert "Written: new/deep/noisy.csv, .json and .png" in done.stdout
+    assert done.stderr == ""
+    written = {path.name for path in (tmp_path / "new/deep").iterdir()}
+    assert written == {"noisy.csv", "noisy.json", "noisy.png", "noisy-methods.png", "noisy-runs.jsonl"}
+    rows = read(tmp_path / "new/deep/noisy.csv")
+    assert [row["n"] for row in rows] == ["2"] * 30
+    # The same runs serve again, whatever the number of processes; those of another seed are refused.
+    assert run("paper", "noisy", *options[:4], "--jobs", 2, "-o", "new/deep").stdout == done.stdout
+    refused = run("paper", "noisy", *options, "--seed", 5, code=2).stderr
+    assert "noisy-runs.jsonl must hold runs of the same settings: its seed is 0, not 5." in refused
+
+
+def test_all_are_the_experiments_that_the_paper_has(run, monkeypatch, tmp_path):
+    asked = []
+
+    def reproduce(name, folder, **settings):
+        asked.append((name, settings["methods"], settings["simulations"], settings["seed"]))
+        return rm.paper.reproduce(name, folder, **(settings | {"simulations": 1}))
+
+    monkeypatch.setattr("robustmds.cli.reproduce", reproduce)
+    text = run("paper", "all", "--methods", "classical", "--seed", 3, "--jobs", 1).stdout
+    assert asked == [
+        ("convergence", None, None, 3),
+        ("decay", None, None, 3),
+        ("threshold", None, None, 3),
+        ("noisy", ["classical"], None, 3),
+    ]
+    assert text.splitlines()[-1].endswith("robustmds paper methods")
+    assert all((tmp_path / "robustmds-paper" / f"{name}.png").exists() for name, *_ in asked)
+
+
+def test_an_interrupted_experiment_says_how_to_go_on(run, monkeypatch):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("robustmds.cli.reproduce", interrupted)
+    done = run("paper", "decay", "-o", "somewhere", code=130)
+    assert done.stderr == (
+        "Interrupted. What is done is kept in somewhere; the same command goes on from there.\n"
+    )
 
 
 def test_a_typing_error_is_answered_with_the_command_meant(run):
@@ -206,7 +283,7 @@ def test_a_typing_error_is_answered_with_the_command_meant(run):
 
 def test_help_shows_every_command(run):
     text = run("--help").stdout
-    assert all(command in text for command in ("fit", "check", "methods", "demo"))
+    assert all(command in text for command in ("fit", "check", "methods", "demo", "paper"))
 
 
 def test_the_installed_command_exits_with_the_code_and_without_a_traceback(tmp_path):

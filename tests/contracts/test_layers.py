@@ -30,6 +30,7 @@ LAYERS = [
     "starts",
     "methods",
     "api",
+    "comparison",
     "estimators",
     "paper",
     "cli",

@@ -29,7 +29,9 @@ def make_rows(layout, rng):
         stored[3] = False  # a row without pairs
         columns = np.nonzero(stored)[1].astype(np.int32)
         starts = np.concatenate([[0], np.cumsum(stored.sum(axis=1))])
-        weights = rng.uniform(0.5, 2.0, columns.size) if layout == "weighted" else None
+        weights = None
+        if layout == "weighted":
+            weights = np.where(rng.random(columns.size) < 0.1, 0.0, rng.uniform(0.5, 2.0, columns.size))
         block = block[stored]
     values = np.ascontiguousarray(block).ravel()
     values = values.astype(np.float32) if layout == "float32" else values

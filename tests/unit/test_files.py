@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from robustmds.errors import InputError
-from robustmds.files import read_distances, require_writable, write_rows, write_whole
+from robustmds.files import read_distances, read_points, require_writable, write_rows, write_whole
 from robustmds.inputs import Labelled, Pairs
 
 TABLE = [[0.0, 3.0, 4.5], [3.0, 0.0, 5.0], [4.5, 5.0, 0.0]]
@@ -616,3 +616,59 @@ def test_any_table_that_is_written_is_read_back_equal(folder, table, has_column)
     else:
         write_rows(folder / "d.csv", labels, rows)
     assert_labelled(read_distances(folder / "d.csv"), rows, tuple(labels))
+
+
+# Points
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("x,y\n0,1\n2,3\n", [[0, 1], [2, 3]]),
+        ("0 1\n2 3\n", [[0, 1], [2, 3]]),
+        ("a,0,1\nb,2,3\n", {"a": [0, 1], "b": [2, 3]}),
+        ("label,lat,lon,x,y\nRome,9,9,0,1\nOslo,9,9,2,3\n", {"Rome": [0, 1], "Oslo": [2, 3]}),
+        ("id,x,y,z,anchor\n7,0,1,5,1\n9,2,3,5,0\n", {"7": [0, 1], "9": [2, 3]}),
+        ("x,y,anchor\n0,1,1\n2,3,1\n", [[0, 1], [2, 3]]),
+        ("y;name;X\n1;a;0\n3;b;2\n", {"a": [0, 1], "b": [2, 3]}),
+        ("label,x1,x2,suspicion\na,0,1,0.5\nb,2,3,0\n", {"a": [0, 1], "b": [2, 3]}),
+    ],
+)
+def test_points_are_read_with_their_names(tmp_path, text, expected):
+    path = tmp_path / "points.csv"
+    path.write_text(text, encoding="utf-8")
+    found = read_points(path, 2)
+    if isinstance(expected, dict):
+        assert found == expected
+    else:
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_points_are_read_from_an_array_on_disk(tmp_path):
+    np.save(tmp_path / "points.npy", np.arange(6).reshape(3, 2))
+    np.testing.assert_array_equal(read_points(tmp_path / "points.npy", 2), [[0, 1], [2, 3], [4, 5]])
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("", "points.csv must hold points: it is empty"),
+        (
+            "a,b,c,d\n1,2,3,4\n",
+            "points.csv must have the coordinates of 2 dimensions: got a, b, c, d. Name the",
+        ),
+        ("x,y\n0,one\n", "points.csv, line 2, column 'y' must be a number: 'one'"),
+        ("a,0,1\na,2,3\n", "points.csv must not repeat a label: 'a' is point 1 and point 2"),
+    ],
+)
+def test_a_file_without_points_is_refused_in_one_sentence(tmp_path, text, sentence):
+    path = tmp_path / "points.csv"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(InputError) as caught:
+        read_points(path, 2)
+    assert sentence in str(caught.value)
+
+
+def test_a_file_of_points_that_is_not_there_is_refused(tmp_path):
+    with pytest.raises(InputError, match="must be a file that can be read"):
+        read_points(tmp_path / "nowhere.csv", 2)

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 
 from robustmds.api import pose
@@ -232,6 +233,20 @@ def test_the_scale_ends_at_so_many_deviations_of_the_residuals():
         )
 
 
+def test_a_point_that_nothing_pulls_at_stays_where_it_is():
+    X, _, _ = drawn(0)
+    d = cdist(X, X)
+    d[7, :7] = d[:7, 7] = d[7, :7] + 0.7
+    d[7, 8:] = d[8:, 7] = d[7, 8:] + 0.7
+    problem, _ = pose(d, 2)
+    method = Hqmmds()
+    scale = 0.1 * problem.unit  # of 0.7, which then has the weight 1e-21
+    start = problem.to_working(X + 1e-3 * np.random.default_rng(0).normal(size=X.shape))
+    state = method.start(problem, start)._replace(cut=scale, least=scale)
+    moved = np.linalg.norm(method.step(problem, state).points - state.points, axis=1)
+    assert moved[7] < 0.1 * np.delete(moved, 7).min()
+
+
 @pytest.mark.parametrize("method", [Hqmmds(), Hqmmds(loss="cauchy"), Rmds(), Tmds()])
 def test_wrong_distances_do_less_harm_than_to_least_squares(method):
     for seed in SEEDS:
@@ -290,5 +305,7 @@ def test_a_distance_that_breaks_triangles_is_left_out():
     run = Tmds().solve(problem)
     np.testing.assert_allclose(cdist(*2 * [problem.to_user(run.points)]), cdist(X, X), rtol=0, atol=1e-5)
     assert run.history[-1].n_outliers >= 1
+    listed, _ = pose(csr_array(np.triu(d, 1)), 2)
+    assert Tmds().solve(listed).history[-1].n_outliers == run.history[-1].n_outliers
     with_slack = replace(Tmds(), slack=1e6).solve(problem)
     assert with_slack.history[-1].n_outliers == 0

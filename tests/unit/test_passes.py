@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import tracemalloc
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +25,7 @@ from robustmds.passes import (
     kept_product,
     laplacian,
     matrices,
+    pairs_in,
     pairs_outside,
     residual_histogram,
     robust_stress,
@@ -245,17 +247,34 @@ def test_the_errors_beside_the_stress_are_the_cheapest(case):
 def test_a_triangle_is_broken_where_a_side_is_longer_than_the_others_together(case):
     measured, seen, _ = case
     n = len(seen)
-    listed, counts = broken_triangles(measured, np.arange(n), 1.05)
-    expected = []
-    for i, j in zip(listed.i, listed.j, strict=True):
-        sides = np.stack([np.full(n, seen[i, j]), seen[i], seen[j]])
-        expected.append(
-            (2 * sides.max(axis=0) - sides.sum(axis=0) > 0.05 * (sides.sum(axis=0) - sides.max(axis=0))).sum()
-        )
-    np.testing.assert_array_equal(counts, expected)
-    assert len(set(expected)) > 3
-    i, j = np.nonzero(np.triu(~np.isnan(seen), 1))
-    np.testing.assert_array_equal(np.column_stack([listed.i, listed.j]), np.column_stack([i, j]))
+    sides = np.stack(np.broadcast_arrays(seen[:, :, None], seen[:, None, :], seen[None, :, :]))
+    most = sides.max(axis=0)
+    broken = 2 * most - sides.sum(axis=0) > 0.05 * (sides.sum(axis=0) - most)
+    expected = broken.sum(axis=2)
+    assert len(np.unique(expected)) > 3
+    n_seen = 0
+    for rows, counts in broken_triangles(measured, np.arange(n), 1.05):
+        there = pairs_in(rows, n)
+        n_rows = rows.starts.size - 1
+        i = rows.first + np.repeat(np.arange(n_rows), np.diff(rows.starts))
+        j = np.tile(np.arange(n), n_rows) if rows.columns is None else rows.columns
+        np.testing.assert_array_equal(there, ~np.isnan(seen[i, j]))
+        np.testing.assert_array_equal(counts[there], expected[i, j][there])
+        n_seen += there.sum()
+    assert n_seen == np.count_nonzero(~np.isnan(seen))
+
+
+def test_what_belongs_to_the_values_is_gathered_in_their_form(case):
+    measured, seen, _ = case
+    n = len(seen)
+    blocks = [measured.rows(begin, min(n, begin + 7)) for begin in range(0, n, 7)]
+    gathered = measured.gathered([rows.values for rows in blocks])
+    assert gathered.shape == measured.values.shape
+    again = replace(measured, values=gathered, weights=None)
+    close(
+        np.concatenate([again.rows(k, k + 1).values for k in range(n)]),
+        np.concatenate([r.values for r in blocks]),
+    )
 
 
 @WITHIN

@@ -180,7 +180,7 @@ def pull_within(values, weights, lo, unit, squared, low, high, n_here, pull):
         model = math.sqrt(pull[t])
         residual = seen - model
         w = weight(weights, lo + t)
-        good = 1.0 if (low <= residual) & (residual <= high) else 0.0
+        good = 1.0 if (low <= residual) & (residual <= high) & (w > 0.0) else 0.0
         clipped = low if residual < low else (high if residual > high else residual)
         loss += 0.5 * w * clipped * clipped if residual == residual else 0.0
         n_kept += good
@@ -220,7 +220,7 @@ def pull_by_loss(values, weights, lo, unit, squared, code, near, scale, n_here, 
             w = weight(weights, lo + t)
             rho, share = loss_of(code, scale, residual)
             loss += w * rho
-            n_near += 1.0 if abs(residual) <= near else 0.0
+            n_near += 1.0 if (abs(residual) <= near) & (w > 0.0) else 0.0
             pulling += w * share
             if model > 0.0:
                 pull[t] = w * share * residual / model

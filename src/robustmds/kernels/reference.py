@@ -54,9 +54,9 @@ def _pulled(rows, residual, weights, loss):
         return 0.5 * rest**2 + high * size + 0.5 * damping * size**2, rest, size == 0, size**2
     if code is not None:
         rule = next(rule for rule in LOSSES.values() if rule.code == code)(high)
-        pulling = weights * rule.weight(residual)
-        return weights * rule.rho(residual), pulling * residual, np.abs(residual) <= low, pulling
-    kept = (low <= residual) & (residual <= high)
+        pulling, near = weights * rule.weight(residual), (np.abs(residual) <= low) & (weights > 0)
+        return weights * rule.rho(residual), pulling * residual, near, pulling
+    kept = (low <= residual) & (residual <= high) & (weights > 0)
     clipped = np.clip(residual, low, high)
     return 0.5 * weights * clipped**2, np.where(kept, weights * residual, 0.0), kept, weights * kept
 
@@ -127,7 +127,6 @@ def spread_rows(condensed, begin, out):
 
 
 def broken_rows(rows, judges, slack, out):
-    """Count for every value with a later point; -1 for the others."""
     n_points = len(judges)
     for i in range(rows.starts.size - 1):
         here, own = slice(rows.starts[i], rows.starts[i + 1]), rows.first + i
@@ -137,4 +136,4 @@ def broken_rows(rows, judges, slack, out):
             (np.sqrt(seen) if rows.squared else seen)[:, None], judges[own], judges[j]
         )
         broken = [side > (sum(sides) - side) * slack for side in sides]
-        out[here] = np.where(j > own, np.any(broken, axis=0).sum(axis=1), -1)
+        out[here] = np.any(broken, axis=0).sum(axis=1)

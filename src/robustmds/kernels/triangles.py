@@ -25,13 +25,11 @@ def broken_of_pair(seen, own, other, slack):
 
 @serial_kernel
 def broken_of_row(values, starts, columns, own, unit, squared, i, judges, slack, out):
-    """Count for the pairs of one row with later points."""
+    """Count for the pairs of one row."""
     for k in range(starts[i], starts[i + 1]):
         j = k - starts[i] if columns is None else columns[k]
-        out[k] = -1.0
-        if j > own:
-            seen = values[k] * unit
-            out[k] = broken_of_pair(np.sqrt(seen) if squared else seen, judges[own], judges[j], slack)
+        seen = values[k] * unit
+        out[k] = broken_of_pair(np.sqrt(seen) if squared else seen, judges[own], judges[j], slack)
 
 
 @parallel_kernel

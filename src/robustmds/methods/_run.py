@@ -35,6 +35,7 @@ class Method(ABC):
     name: ClassVar[str]
     summary: ClassVar[str]
     supports: ClassVar[frozenset[str]] = frozenset()  # of "missing", "weights", "outlier_sign"
+    holds_matrices: ClassVar[bool] = False  # of the size of the distances, or nearly
 
     @abstractmethod
     def solve(self, problem: Problem, points: Array | None, callback: Callback | None) -> Run:

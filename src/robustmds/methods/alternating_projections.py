@@ -36,13 +36,12 @@ from robustmds.errors import require_between, require_count
 from robustmds.linalg import centred, tangent_step
 from robustmds.methods._run import Iterative
 from robustmds.passes import kept_product
-from robustmds.starts import classical, factor, sq_diameter
+from robustmds.starts import THRESHOLD_FACTOR, classical, factor, sq_diameter
 
 if TYPE_CHECKING:
     from robustmds.linalg import Array
     from robustmds.problem import Problem
 
-THRESHOLD_FACTOR = 1.2  # the automatic threshold, in squares of the estimated largest distance
 KEPT_AT_MEDIAN = 0.5  # share of the measured pairs
 # From the median of the residuals to three standard deviations of the long pairs: the noise of a squared
 # distance grows with the distance, and a floor too low for the long pairs lets the far points drift.

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 
+from robustmds.confidence import residual_quantile
 from robustmds.errors import require_between, require_choice, require_count
 from robustmds.linalg import conjugate_gradients
 from robustmds.losses import LOSSES, Huber, Loss
@@ -33,12 +34,11 @@ from robustmds.methods._run import Iterative
 from robustmds.passes import (
     EVERYTHING,
     laplacian,
-    pairs_outside,
     robust_stress,
     stress,
     stress_beside_errors,
 )
-from robustmds.starts import torgerson
+from robustmds.starts import torgerson, trimmed
 
 if TYPE_CHECKING:
     from robustmds.linalg import Array
@@ -83,8 +83,7 @@ class Majorization(Iterative[State]):
     def start(self, problem: Problem, points: Array | None) -> State:
         """Return the points to begin from, by default those of classical scaling."""
         X = torgerson(problem) if points is None else points - points.mean(axis=0)
-        weight = stress(problem.measured, X, EVERYTHING).weight[:, None]
-        return State(X, np.maximum(weight, np.finfo(float).tiny))
+        return State(X, stress(problem.measured, X, EVERYTHING).weight[:, None])
 
     def step(self, problem: Problem, state: State) -> State:
         """Return the points after one step, and the scale of the next."""
@@ -112,7 +111,9 @@ def _move(problem: Problem, state: State, at: Stress, loss: Loss | None) -> Arra
     measured = problem.measured
     if loss is None and measured.weights is None and problem.is_complete:
         return -at.gradient / problem.n_points
-    weight = state.weight if loss is None else np.maximum(at.weight, np.finfo(float).tiny)[:, None]
+    weight = state.weight if loss is None else at.weight[:, None]
+    # A point that nothing pulls at any more stays where it is.
+    weight = np.where(weight > np.finfo(float).eps * state.weight, weight, np.inf)
 
     def multiply(P: Array) -> Array:
         return laplacian(measured, state.points, P, loss)
@@ -123,8 +124,7 @@ def _move(problem: Problem, state: State, at: Stress, loss: Loss | None) -> Arra
 
 def widened(problem: Problem, state: State) -> State:
     """Return the state with the largest residual as its scale, which may fall from there."""
-    _, _, seen, fitted = pairs_outside(problem.measured, state.points, (0.0, 0.0))
-    widest = max(float(np.abs(seen - fitted).max(initial=0.0)), problem.resolution)
+    widest = max(residual_quantile(problem, state.points, 1.0), problem.resolution)
     return state._replace(cut=widest, least=max(LEAST_SCALE * widest, problem.resolution), falling=True)
 
 
@@ -202,7 +202,8 @@ class Rmds(Majorization):
     values, each to its end, and stop at a known share of outliers. Here it falls in every step, by a factor
     that leads to the same points, and without being told it stops where every second pair has an error: for
     normal residuals at a penalty of 1.35 standard deviations, and at twice as much where a quarter of the
-    distances is wrong. On the plus sign with noise no fixed penalty does better by much (docs/methods.md).
+    distances is wrong. It begins at classical scaling without the longest distances, which on the plus sign
+    with noise halves the error, and there no fixed penalty does better by much (docs/methods.md).
 
     The errors of a point, o_i, cost in the structured form as much as those of a point with so many small
     errors would; its square root is majorised by a square.
@@ -217,7 +218,7 @@ class Rmds(Majorization):
     Examples
     --------
     >>> Rmds(outlier_share=0.3)
-    Rmds(penalty=None, outlier_share=0.3, structured=False, decay=0.985, tol=1e-06, max_steps=5000)
+    Rmds(penalty=None, outlier_share=0.3, structured=False, decay=0.95, tol=1e-06, max_steps=5000)
     """
 
     name: ClassVar[str] = "rmds"
@@ -227,7 +228,7 @@ class Rmds(Majorization):
     penalty: float | None = None
     outlier_share: float = 0.5
     structured: bool = False
-    decay: float = 0.985
+    decay: float = 0.95
     tol: float = 1e-6
     max_steps: int = 5000
 
@@ -241,7 +242,7 @@ class Rmds(Majorization):
 
     def start(self, problem: Problem, points: Array | None) -> State:
         """Return the points to begin from, and half the penalty for which no pair has an error."""
-        first = widened(problem, super().start(problem, points))
+        first = widened(problem, super().start(problem, trimmed(problem) if points is None else points))
         if self.penalty is not None:
             first = first._replace(least=min(self.penalty * problem.unit / 2, first.cut))
         return first._replace(ridge=np.zeros(problem.n_points)) if self.structured else first
@@ -285,9 +286,9 @@ class Hqmmds(Majorization):
     Notes
     -----
     It minimises the sum of w_ij rho(d_ij - |x_i - x_j|). The authors take the scale anew from the residuals
-    in every pass, by Silverman's rule; from the points of classical scaling, which wrong distances have
-    scattered, that stays near where it begins. Here the scale comes down slowly from the largest residual and
-    ends at some deviations: on the plus sign with noise the error falls to between a tenth and a third
+    in every pass, by Silverman's rule, from where it hardly moves: what begins wrong stays wrong. Here the
+    points begin at classical scaling without the longest distances, and the scale comes down slowly from the
+    largest residual to some deviations: on the plus sign with noise that divides the error by ten
     (docs/methods.md). The authors' penalty on the size of the points is left out: distances determine it.
 
     Missing distances and weights are supported. A step costs a pass over the distances, in the multiplicative
@@ -310,8 +311,8 @@ class Hqmmds(Majorization):
 
     loss: str = "welsch"
     form: str = "multiplicative"
-    deviations: float = 2.5
-    decay: float = 0.985
+    deviations: float = 3.0
+    decay: float = 0.95
     tol: float = 1e-6
     max_steps: int = 5000
 
@@ -325,7 +326,7 @@ class Hqmmds(Majorization):
 
     def start(self, problem: Problem, points: Array | None) -> State:
         """Return the points to begin from, with the largest residual as the scale."""
-        return widened(problem, super().start(problem, points))
+        return widened(problem, super().start(problem, trimmed(problem) if points is None else points))
 
     def pull(self, problem: Problem, state: State) -> tuple[Stress, Loss | None]:
         """Return the loss at the points."""

@@ -16,23 +16,17 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
 
 from robustmds.errors import require_between
-from robustmds.methods._run import Run
 from robustmds.methods.majorization import Smacof
-from robustmds.passes import NOTHING, MeasuredEdges, broken_triangles, pairs_outside
-from robustmds.result import Status
-from robustmds.starts import torgerson
+from robustmds.passes import broken_triangles, pairs_in
+from robustmds.starts import trimmed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     import numpy.typing as npt
 
     from robustmds.linalg import Array
-    from robustmds.methods._run import Callback
+    from robustmds.methods._run import Callback, Run
     from robustmds.problem import Problem
     from robustmds.result import Step
 
@@ -57,13 +51,11 @@ class Tmds(Smacof):
 
     Notes
     -----
-    The count takes n^3/2 looks; of more than 1,000 points, 1,000 evenly spaced ones are looked at for every
-    pair. The list of pairs takes about twice the memory of the table. By its authors it is for less than a
-    fifth of wrong distances. They have no slack, with which points on a line break triangles by their noise;
-    on the plus sign with noise the error falls by a third. Nor do they say where SMACOF begins: here at the
-    points that fit all pairs, and at classical scaling of the shortest paths along the kept ones; the fit
-    with the smaller stress is the answer (docs/methods.md). Missing distances are supported; weights are not, as
-    the method has its own.
+    The count takes n^3 looks; of more than 1,000 points, 1,000 evenly spaced ones are looked at for every
+    pair. Counts and weights take two thirds of the memory of the table. By its authors it is for less than a
+    fifth of wrong distances. They have no slack, with which points on a line break triangles by their noise,
+    and do not say where SMACOF begins: here at classical scaling without the longest distances
+    (docs/methods.md). Missing distances are supported; weights are not, as the method has its own.
 
     References
     ----------
@@ -79,6 +71,7 @@ class Tmds(Smacof):
     name: ClassVar[str] = "tmds"
     summary: ClassVar[str] = "leaves out what breaks many triangles (Blouvshtein & Cohen-Or 2019)"
     supports: ClassVar[frozenset[str]] = frozenset({"missing"})
+    holds_matrices: ClassVar[bool] = True
 
     slack: float = 0.05
 
@@ -94,55 +87,22 @@ class Tmds(Smacof):
         def told(step: Step) -> Step:
             return step._replace(n_outliers=step.n_outliers + n_broken)
 
-        told_back = callback and (lambda step: callback(told(step)))
-        history: list[Step] = []
-        ends: list[Run] = []
-        for start in self._starts(problem, rest, points, callback):
-            history += start.history
-            ends.append(start)
-            if start.status is Status.STOPPED:
-                break
-            end = super().solve(rest, start.points, told_back)
-            history += map(told, end.history)
-            ends.append(end)
-            if end.status is Status.STOPPED:
-                break
-        last = ends[-1]
-        best = (
-            last
-            if last.status is Status.STOPPED
-            else min(ends[1::2], key=lambda end: end.history[-1].residual)
-        )
-        return best._replace(history=tuple(history))
-
-    def _starts(
-        self, problem: Problem, rest: Problem, points: Array | None, callback: Callback | None
-    ) -> Iterator[Run]:
-        """Yield where the fit of the kept pairs begins: at the fit of all, and at their shortest paths."""
-        yield super().solve(problem, points, callback)
-        i, j, _, _ = pairs_outside(rest.measured, np.zeros((rest.n_points, 1)), NOTHING)
-        n_parts, _ = connected_components(
-            csr_array((np.ones(i.size), (i, j)), (rest.n_points, rest.n_points))
-        )
-        if points is None and n_parts == 1:
-            yield Run(torgerson(rest), Status.CONVERGED, ())
+        start = trimmed(problem) if points is None else points
+        run = super().solve(rest, start, callback and (lambda step: callback(told(step))))
+        return run._replace(history=tuple(map(told, run.history)))
 
     def _kept(self, problem: Problem) -> Problem:
-        """Return the problem without the pairs that break more triangles than the limit."""
-        n = problem.n_points
+        """Return the problem with a weight of 0 where a pair breaks more triangles than the limit."""
+        measured, n = problem.measured, problem.n_points
         judges = np.unique(np.linspace(0, n - 1, min(n, MOST_JUDGES)).astype(np.intp))
-        listed, counts = broken_triangles(problem.measured, judges, 1 + self.slack + ROUNDING)
-        kept = counts <= limit(np.bincount(counts.astype(np.intp)))
-        i, j, seen = listed.i[kept], listed.j[kept], listed.seen[kept]
-        row, column, value = np.concatenate([i, j]), np.concatenate([j, i]), np.concatenate([seen, seen])
-        order = np.lexsort((column, row))
-        edges = MeasuredEdges(
-            n_points=n,
-            values=value[order],
-            starts=np.searchsorted(row[order], np.arange(n + 1)),
-            columns=column[order].astype(np.int32),
-        )
-        return replace(problem, measured=edges, n_measured=i.size)
+        histogram, counts = np.zeros(len(judges) + 1, dtype=np.intp), []
+        for rows, broken in broken_triangles(measured, judges, 1 + self.slack + ROUNDING):
+            histogram += np.bincount(broken[pairs_in(rows, n)], minlength=len(histogram))
+            counts.append(broken)
+        most = limit(histogram)
+        n_kept = int(histogram[: most + 1].sum()) // 2
+        weights = measured.gathered([broken <= most for broken in counts])
+        return replace(problem, measured=replace(measured, weights=weights), n_measured=n_kept)
 
 
 def limit(histogram: npt.NDArray[np.intp]) -> int:
