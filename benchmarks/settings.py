@@ -43,6 +43,13 @@ SETTINGS = [
     (methods.Tmds(), None),
     (methods.Tmds(), torgerson),
     *((methods.Tmds(slack=slack), None) for slack in (0.0, 0.02, 0.1, 0.2)),
+    (methods.Fsmds(), None),
+    (methods.Fsmds(), torgerson),
+    *((methods.Fsmds(sparsity=sparsity), None) for sparsity in (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)),
+    *((methods.Fsmds(penalty=penalty), None) for penalty in (0.3, 3.0, 10.0)),
+    (methods.Ssmds(), None),
+    (methods.Ssmds(), torgerson),
+    *((methods.Ssmds(sparsity=sparsity), None) for sparsity in (0.5, 1.0, 2.0, 4.0, 8.0)),
 ]
 
 

@@ -150,4 +150,4 @@ def test_its_settings_say_what_they_are(method):
     assert repr(settings).startswith(METHODS[method].__name__)
     explained = METHODS[method].__doc__ or ""
     assert "Examples" in explained
-    assert method == "auto" or "doi:" in explained or "arXiv" in explained
+    assert method == "auto" or "doi:" in explained or "arXiv" in explained or "https:" in explained

@@ -48,9 +48,9 @@ def random_weights(seed, n):
     return W + W.T
 
 
-def states(method, problem):
+def states(method, problem, points=None):
     """Return the states of a fit, the first one included."""
-    state = method.start(problem, None)
+    state = method.start(problem, points)
     seen = [state]
     for _ in range(method.max_steps):
         state = method.step(problem, state)
@@ -131,10 +131,11 @@ def test_l12_leaves_one_pair_where_l1_leaves_none_and_none_beyond_that(cut, n_pa
         assert np.sign(S.flat[np.abs(S).argmax()]) == np.sign(T.flat[np.abs(T).argmax()])
 
 
+@pytest.mark.parametrize("sign", [1, -1])  # with -1 few eigenvalues are positive
 @pytest.mark.parametrize("r", [1, 2, 3])
 @pytest.mark.parametrize("seed", SEEDS)
-def test_the_model_is_the_projection_on_the_cone(seed, r):
-    D = np.abs(symmetric(np.random.default_rng(seed), 8))
+def test_the_model_is_the_projection_on_the_cone(seed, r, sign):
+    D = sign * np.abs(symmetric(np.random.default_rng(seed), 5))
     np.testing.assert_allclose(cone_model(D, r), -projection(-D, r), rtol=0, atol=1e-13)
 
 
@@ -383,12 +384,38 @@ def test_a_fit_begins_where_it_is_told_to(method):
 
 
 @both
-def test_the_cut_only_falls_and_ends_at_the_given_lambda(method):
+def test_the_longest_distances_have_no_part_in_the_start(method):
+    _, d = spoilt(16)
+    longer = d.copy()
+    longer[0, 1:3] = longer[1:3, 0] = 30 * UNIT
+    E, other = (method().start(of, None).E / of.unit**2 for of in (pose(d, 2)[0], pose(longer, 2)[0]))
+    assert other.max() < 1.5 * E.max()
+
+
+@both
+def test_the_cut_only_falls(method):
+    X, d = spoilt(11, noise=0.02, share=0.2)
+    problem, _ = pose(d, 2)
+    # From the true points, whose residuals have the smallest median, the first step leads away.
+    for first in (None, problem.to_working(UNIT * X)):
+        cuts = [state.cut for state in states(method(), problem, first)]
+        assert all(after <= before for before, after in pairwise(cuts))
+
+
+@both
+def test_while_the_cut_has_to_fall_nothing_is_settled(method):
+    problem, _ = pose(spoilt(14)[1], 2)
+    end = last(method(), problem)._replace(step_norm=0.0)
+    assert method().settled(end)
+    assert not method().settled(end._replace(floor=end.cut / 2))
+
+
+@both
+def test_the_cut_ends_at_the_given_lambda(method):
     _, d = spoilt(11)
     problem, _ = pose(d, 2)
     settings = method(sparsity=0.02 * UNIT**2)
     cuts = [state.cut for state in states(settings, problem)]
-    assert all(after <= before for before, after in pairwise(cuts))
     assert cuts[-1] * settings._scale == pytest.approx(0.02 * (UNIT * problem.unit) ** 2, rel=1e-12)  # noqa: SLF001
 
 

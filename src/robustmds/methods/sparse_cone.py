@@ -188,8 +188,10 @@ class Fsmds(SparseCone):
     penalty : float
         Weight of the distance to the cone, beside a largest weight of 1 of the pairs; paper: rho. From 0.3 to
         3 the points are as good; with more there are more steps, and they end in worse minima.
-    lower, upper : float
-        Bounds of all distances.
+    lower : float
+        Least distance.
+    upper : float
+        Largest distance.
     max_steps : int
         Steps after which the fit ends unsettled.
     tol : float
@@ -221,6 +223,7 @@ class Fsmds(SparseCone):
     name: ClassVar[str] = "fsmds"
     summary: ClassVar[str] = "full-space sparse MDS, errors by l1-2 (Kong, Qi & Qi 2019)"
     supports: ClassVar[frozenset[str]] = frozenset({"missing", "weights"})
+    holds_matrices: ClassVar[bool] = True
 
     sparsity: float | None = None
     penalty: float = 1.0
@@ -276,14 +279,26 @@ class Ssmds(SparseCone):
 
     Parameters
     ----------
-    sparsity, max_steps, tol
-        Those of `Fsmds`.
+    sparsity : float, optional
+        Weight of the penalty on the errors, in squared units of the distances; paper: lambda. Without it, the
+        residual beyond which a pair has an error ends at the median residual.
+    max_steps : int
+        Steps after which the fit ends unsettled.
+    tol : float
+        Largest relative move of the squared distances at which they count as settled. Without a given
+        sparsity, a move that is small beside the median residual will do.
 
     Notes
     -----
-    The cost of a step and the reference are those of `Fsmds`, and every default is ours. Missing distances
+    A step costs what one of `Fsmds` does, and every default is ours. Missing distances
     are supported: their errors are free. Weights, bounds and one-sided outliers are not. Residuals of the
     form y_i + y_j cost next to nothing, so that a point with distances that are all too long stays unseen.
+
+    References
+    ----------
+    L. Kong, C. Qi, H.-D. Qi, *Classical multidimensional scaling: a subspace perspective, over-denoising and
+    outlier detection*, IEEE Transactions on Signal Processing 67 (2019), 3842-3857,
+    https://eprints.soton.ac.uk/431544.
 
     Examples
     --------
@@ -294,6 +309,7 @@ class Ssmds(SparseCone):
     name: ClassVar[str] = "ssmds"
     summary: ClassVar[str] = "subspace sparse MDS, errors by l1 (Kong, Qi & Qi 2019)"
     supports: ClassVar[frozenset[str]] = frozenset({"missing"})
+    holds_matrices: ClassVar[bool] = True
 
     sparsity: float | None = None
     max_steps: int = 1000
