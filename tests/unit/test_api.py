@@ -172,7 +172,7 @@ def test_tiny_and_huge_distances_work(factor, method):
 
 
 REFUSALS = {
-    "method must be one of auto, rmds-aap, classical: got 'smacov'": {"method": "smacov"},
+    f"method must be one of {', '.join(rm.METHODS)}: got 'smacov'": {"method": "smacov"},
     "outlier_sign must be one of any, too-long, too-short: got 'long'": {"outlier_sign": "long"},
     "noise must be finite, at least 0: got -1": {"noise": -1},
     "start must be finite points of shape (40, 2): got shape (3, 2).": {"start": np.zeros((3, 2))},
