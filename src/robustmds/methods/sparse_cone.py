@@ -186,7 +186,7 @@ class Fsmds(SparseCone):
         residual beyond which a pair has an error ends at the median residual. On the paper's noisy experiment
         no fixed one that is chosen with hindsight is better by a tenth.
     penalty : float
-        Weight of the distance to the cone, beside a largest weight of 1 of the pairs; paper: rho. From 0.3 to
+        Weight of the distance to the cone, beside a largest weight of 1 of the pairs; paper: rho. From 0.1 to
         3 the points are as good; with more there are more steps, and they end in worse minima.
     lower : float
         Least distance.
@@ -217,7 +217,7 @@ class Fsmds(SparseCone):
     Examples
     --------
     >>> Fsmds(upper=100.0)
-    Fsmds(sparsity=None, penalty=1.0, lower=0.0, upper=100.0, max_steps=1000, tol=1e-07)
+    Fsmds(sparsity=None, penalty=0.3, lower=0.0, upper=100.0, max_steps=1000, tol=1e-07)
     """
 
     name: ClassVar[str] = "fsmds"
@@ -226,7 +226,7 @@ class Fsmds(SparseCone):
     holds_matrices: ClassVar[bool] = True
 
     sparsity: float | None = None
-    penalty: float = 1.0
+    penalty: float = 0.3
     lower: float = 0.0
     upper: float = inf
     max_steps: int = 1000
