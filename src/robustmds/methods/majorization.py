@@ -203,7 +203,7 @@ class Rmds(Majorization):
     that leads to the same points, and without being told it stops where every second pair has an error: for
     normal residuals at a penalty of 1.35 standard deviations, and at twice as much where a quarter of the
     distances is wrong. It begins at classical scaling without the longest distances, which on the plus sign
-    with noise halves the error, and there no fixed penalty does better by much (docs/methods.md).
+    divides the error by three, and there no fixed penalty does better by much (docs/methods.md).
 
     The errors of a point, o_i, cost in the structured form as much as those of a point with so many small
     errors would; its square root is majorised by a square.
@@ -288,7 +288,7 @@ class Hqmmds(Majorization):
     It minimises the sum of w_ij rho(d_ij - |x_i - x_j|). The authors take the scale anew from the residuals
     in every pass, by Silverman's rule, from where it hardly moves: what begins wrong stays wrong. Here the
     points begin at classical scaling without the longest distances, and the scale comes down slowly from the
-    largest residual to some deviations: on the plus sign with noise that divides the error by ten
+    largest residual to some deviations: on the plus sign that divides the error by more than ten
     (docs/methods.md). The authors' penalty on the size of the points is left out: distances determine it.
 
     Missing distances and weights are supported. A step costs a pass over the distances, in the multiplicative
