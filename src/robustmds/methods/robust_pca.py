@@ -109,7 +109,7 @@ class Pcp(RobustPca[Multiplied]):
     Examples
     --------
     >>> Pcp(growth=1.5)
-    Pcp(sparsity=1.2, growth=1.5, zero_diagonal=True, max_steps=1000, tol=1e-07)
+    Pcp(sparsity=1.2, growth=1.5, zero_diagonal=True, max_steps=1000, tol=1e-09)
     """
 
     name: ClassVar[str] = "pcp"
@@ -119,7 +119,7 @@ class Pcp(RobustPca[Multiplied]):
     growth: float = 1.1
     zero_diagonal: bool = True
     max_steps: int = 1000
-    tol: float = 1e-7
+    tol: float = 1e-9
 
     def __post_init__(self) -> None:
         require_between("sparsity", self.sparsity, TINY)
